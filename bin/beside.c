@@ -49,7 +49,9 @@ void beside_become_learner(uint64_t timeout, bool verbose, char *const command[]
     free(all);
 }
 
-/* The signals of the terminal do not reach the new process, and nobody waits for its outputs. */
+/* Becomes rtf adapt. setsid(2) keeps signals of the terminal away from this process. The process
+ * has /dev/null in place of rtf-run's outputs, so that a reader of these outputs does not wait for
+ * the end of the process. */
 __attribute__((noreturn)) static void be_adapt(const char *path, const char *name)
 {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -22,7 +22,8 @@ union ancillary {
     char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(FDS * sizeof(int))];
 };
 
-/* Binds to an abstract name (unix(7)): no file is left behind when this process is killed. */
+/* Binds the socket to an abstract name (unix(7)), because such a name is no file that is left
+ * behind when this process is killed. */
 static bool bind_name(struct ready *ready)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -56,8 +57,8 @@ static struct cmsghdr *part_of(struct msghdr *message, int kind)
     return part;
 }
 
-/* Any process in the network namespace can send to an abstract name. True if the sender of the
- * message is this user or root. */
+/* True if the sender of the message is this user or root. The check is needed because any process
+ * in the network namespace can send to an abstract name. */
 static bool is_ours(struct msghdr *message)
 {
     struct ucred sender;

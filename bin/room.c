@@ -16,7 +16,7 @@
 struct room {
     struct client *client;
     const char *name;
-    int64_t until; /* the end of the wait, a time of client_until */
+    int64_t until; /* the time at which the wait ends, from client_until */
     sigset_t inherited;
     int signals, timer;
     /* reports changes of the spool's directory: the broker puts a new status.json there when
@@ -31,8 +31,8 @@ static enum client_outcome fail(const struct room *room, enum client_outcome out
     return outcome;
 }
 
-/* Returns the text of the user's spec, changed to a dry run (the broker only answers) without a
- * thread, with this token. The caller frees the text. NULL: the spec cannot be read. */
+/* Returns the text of the user's spec, with this token, without its thread, and with the key
+ * "dry_run" (the broker only answers). The caller frees the text. NULL: the spec cannot be read. */
 static char *dry_text(const struct room *room, const char *token)
 {
     char file[NAME_MAX + 1];
@@ -51,8 +51,8 @@ static char *dry_text(const struct room *room, const char *token)
     return text;
 }
 
-/* Asks with one dry run, under a name that only this process uses. The dry run is removed from the
- * spool before this returns. */
+/* Asks the broker with one dry run, under a name that only this process uses. Removes the dry run
+ * from the spool before the function returns. */
 static enum client_outcome ask(const struct room *room, struct client_verdict *verdict)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
@@ -78,8 +78,8 @@ static enum client_outcome ask(const struct room *room, struct client_verdict *v
     return outcome;
 }
 
-/* True if the end of other reservations cannot change the answer: the broker would grant the spec
- * now, or the spec is wrong, or the rules forbid it. */
+/* True if the wait is over, because the end of other reservations cannot change the answer: the
+ * broker would grant the spec now, or the spec is wrong, or the rules forbid the spec. */
 static bool is_settled(const struct client_verdict *verdict)
 {
     const char *retry = client_string(json_object_get(verdict->json, "refusal"), "retry");
@@ -110,13 +110,14 @@ static enum client_outcome doze(const struct room *room)
             return CLIENT_TIMEOUT;
         }
     } while (fds[0].revents == 0);
-    /* drained before the next dry run, so that a change after its answer ends the next sleep */
+    /* forgets old changes before the next dry run, so that a change after the answer ends the next
+     * sleep */
     dnotify_drain(&room->changes);
     return CLIENT_PENDING;
 }
 
-/* Begins to watch the spool, before the first dry run, so that a reservation that ends after the
- * answer wakes doze(). */
+/* Begins to watch the spool. The watch begins before the first dry run, so that a reservation that
+ * ends after the answer wakes doze(). */
 static enum client_outcome begin(struct room *room)
 {
     static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
@@ -142,7 +143,7 @@ static void end(struct room *room)
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    /* a signal that is pending ends this process here */
+    /* if a signal is pending, it ends this process here */
     sigprocmask(SIG_SETMASK, &room->inherited, NULL);
 }
 

@@ -1,11 +1,11 @@
-/* rtf-run(1): asks for a reservation for its own thread, waits for the answer, and becomes the
- * command.
+/* rtf-run(1): asks for a reservation for its own thread, waits for the answer, and replaces itself
+ * by the command.
  *
- * With --attach the command is a child instead. rtf-run reserves first, starts the command, and
- * attaches a thread of the command at the sign that --attach names: the command says that it is
- * ready, a thread has the name, or the time has passed.
+ * With --attach the command runs as a child. rtf-run reserves first, then starts the command, and
+ * attaches a thread of the command at the sign that --attach names. The sign is: the command says
+ * that it is ready, a thread has a certain name, or a certain time has passed.
  *
- * With --learn rtf-run becomes another program (libexec/front/run-learn.c). */
+ * With --learn rtf-run replaces itself by another program (libexec/front/run-learn.c). */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -26,13 +26,14 @@
 #include "ready.h"
 #include "run-options.h"
 
-/* A broker answers within milliseconds. A broker that is stuck must not hold up a cron job for
- * ever. */
+/* The time to wait for the broker's answer. A broker answers within milliseconds. The wait has a
+ * limit, because a broker that is stuck must not hold up a cron job for ever. */
 #define ANSWER_WITHIN UINT64_C(30000000) /* us */
 
 enum { RENEWAL = 10000 }; /* ms: how often the lease (LEASE) is renewed */
 
-/* A reservation with less CPU time than this in a second makes the loading of the command slow. */
+/* If a reservation has less CPU time in a second than LITTLE, the loading of the command is
+ * slow. */
 enum { LITTLE = 20000 }; /* us */
 
 /* The spec that this process has in the spool. */
@@ -61,8 +62,8 @@ static int dry_run(const struct options *options)
     return printed ? 0 : EXIT_OURS;
 }
 
-/* Replaces a spec of this name that has no thread. If that spec ends meanwhile (CLIENT_GONE), puts
- * the new spec there without replacing one. */
+/* Replaces a spec of this name that has no thread. If the old spec ends meanwhile (CLIENT_GONE),
+ * makes the new spec without replacing the old one. */
 static enum client_outcome replace(struct client *client, struct spec *spec, const char *text)
 {
     enum client_outcome outcome = client_find_abandoned(client, spec->name, &spec->inode);
@@ -92,8 +93,8 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        /* Another rtf-run with this process id may have the name: rtf-run can execute rtf-run, and
-         * a killed rtf-run leaves its spec. */
+        /* An rtf-run with the same process id may have used the name before: rtf-run can execute
+         * rtf-run, and a killed rtf-run leaves its spec behind. */
         if (outcome == CLIENT_TAKEN) {
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);
@@ -105,13 +106,14 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     return outcome;
 }
 
-/* True if the kernel runs the thread with the policy. The verdict alone is no proof: it names a
- * thread by its id, and in another pid namespace than the broker's this id may belong to another
- * thread. */
+/* True if the kernel runs the thread with the policy. The verdict alone is no proof, because it
+ * names a thread by its id. If this process is not in the pid namespace of the broker, this id may
+ * belong to another thread. */
 static bool runs_as(pid_t thread, const char *policy)
 {
     const int now = sched_getscheduler(thread), own = now & ~SCHED_RESET_ON_FORK;
-    /* suspended until its next period: the thread has used up its runtime, or has lent it */
+    /* a thread with these attributes is suspended until its next period: it has used up its
+     * runtime, or has lent its runtime */
     if (now == (SCHED_OTHER | SCHED_RESET_ON_FORK))
         return true;
     if (strcmp(policy, "deadline") == 0)
@@ -121,8 +123,8 @@ static bool runs_as(pid_t thread, const char *policy)
     return strcmp(policy, "rr") != 0 || own == SCHED_RR;
 }
 
-/* True if the verdict grants the spec and the thread runs as granted (0: there is no thread yet).
- * False: `why` says why not. */
+/* True if the verdict grants the spec, and the thread runs as granted. thread = 0: there is no
+ * thread yet. False: `why` has the reason. */
 static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_WHY])
 {
     const char *result = client_string(verdict, "result");
@@ -133,12 +135,14 @@ static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_
         client_tell_refusal(verdict, why);
         return false;
     }
-    /* A thread that sleeps may be pending: the broker makes the thread real-time as soon as it
-     * wakes. */
+    /* The state of a thread that sleeps may be "pending": the broker makes such a thread real-time
+     * as soon as the thread wakes. */
     if (thread != 0 && policy != NULL && (state == NULL || strcmp(state, "pending") != 0) &&
         !runs_as(thread, policy)) {
-        snprintf(why, CLIENT_WHY,
-                 "thread %d is not this one: the broker is in another pid namespace", thread);
+        snprintf(
+            why, CLIENT_WHY,
+            "thread %d of the broker's answer is not this thread: the broker is in another pid namespace",
+            thread);
         return false;
     }
     return true;
@@ -159,8 +163,8 @@ static enum client_outcome take_answer(struct client *client, const struct optio
     return outcome;
 }
 
-/* Opens the spool, puts the spec there, and waits for the answer. Not CLIENT_OK: client->why says
- * why, and the caller withdraws the spec. */
+/* Opens the spool, puts the spec into the spool, and waits for the answer. If the outcome is not
+ * CLIENT_OK, client->why has the reason, and the caller withdraws the spec. */
 static enum client_outcome reserve(struct client *client, const struct options *options,
                                    struct held_signals *signals, struct spec *spec)
 {
@@ -207,7 +211,7 @@ static int timer_after(uint64_t microseconds)
     return fd;
 }
 
-/* Returns the thread to attach; 0: the sign has not come yet. */
+/* Returns the thread to attach when the sign has come; 0: the sign has not come yet. */
 static pid_t thread_of_sign(const struct options *options, const struct start_sign *sign,
                             const struct child *child)
 {
@@ -251,16 +255,17 @@ static void tell_no_sign(const struct options *options)
     if (options->when == AT_READY)
         fprintf(
             stderr,
-            "rtf-run: %s has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then\n",
+            "rtf-run: %s has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until it says so\n",
             options->command[0]);
     else if (options->when == AT_THREAD)
         fprintf(
             stderr,
-            "rtf-run: %s has no thread named %s yet: it runs without a reservation until then\n",
+            "rtf-run: %s has no thread named %s yet: it runs without a reservation until it has one\n",
             options->command[0], options->thread);
 }
 
-/* Says nothing if the command could not be run, because the child has printed a message already. */
+/* Tells the user that the command has ended before the sign came. Prints nothing if the command
+ * could not be run, because the child has printed a message already. */
 static void tell_no_sign_came(const struct options *options, int status)
 {
     if (WIFEXITED(status) &&
@@ -285,7 +290,8 @@ static bool await_sign(struct client *client, const struct options *options,
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN},
                            {.fd = sign->fd, .events = POLLIN}};
-    /* when the lease is to be renewed: poll may return earlier, for another event */
+    /* the time at which the lease has to be renewed; poll may return earlier, because of another
+     * event */
     int64_t renewal = client_until(RENEWAL * UINT64_C(1000));
     bool told = false;
     *thread = 0;
@@ -331,7 +337,7 @@ static bool attach(struct client *client, const struct options *options, struct 
         if (outcome == CLIENT_INTERRUPTED && child_take(child, status))
             return true;
     }
-    /* the child has ended before the answer was read, and its spec with the child */
+    /* the child has ended before the answer was read, and its spec has ended with the child */
     if (outcome == CLIENT_GONE && child_take(child, status))
         return true;
     fprintf(stderr, "rtf-run: %s; %s goes on without a reservation\n", client->why,
@@ -340,8 +346,8 @@ static bool attach(struct client *client, const struct options *options, struct 
     return false;
 }
 
-/* Makes the child and watches for the sign. The child becomes the command only at child_go, so it
- * cannot give the sign earlier. */
+/* Makes the child, and begins to watch for the sign. The child becomes the command only at
+ * child_go, so the sign cannot come before the watch. */
 static bool prepare(const struct options *options, struct start_sign *sign, struct child *child,
                     const sigset_t *mask)
 {
@@ -356,7 +362,8 @@ static bool prepare(const struct options *options, struct start_sign *sign, stru
     return sign->fd >= 0;
 }
 
-/* The command runs all the same if rtf adapt cannot be started. */
+/* Starts rtf adapt if the user asked for it. If rtf adapt cannot be started, the command runs with
+ * an unchanging runtime. */
 static void start_adapt(const struct options *options, const struct spec *spec)
 {
     if (options->adapts && !beside_start_adapt(spec->name))
@@ -392,8 +399,8 @@ static int supervise(struct client *client, const struct options *options,
 
 /* ---- all of it ---- */
 
-/* Warns if the reservation is small: it also limits how fast the command is loaded, and the user
- * could think that the command hangs. */
+/* Warns the user if the reservation is small. A small reservation makes the loading of the command
+ * slow, and the user could think that the command hangs. */
 static void advise(const struct options *options)
 {
     const uint64_t runtime =

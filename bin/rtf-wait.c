@@ -14,7 +14,7 @@ enum goal { FOR_ANSWER, FOR_GRANTED, FOR_ENDED, FOR_ROOM, GOALS };
 struct options {
     const char *name, *token;
     enum goal goal;
-    uint64_t timeout; /* us; 0: none */
+    uint64_t timeout; /* us; 0: the wait has no limit */
 };
 
 static const char *const goals[GOALS] = {

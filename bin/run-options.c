@@ -17,7 +17,7 @@ static const struct command_option table[] = {
     {0, "attach", "WHEN",
      "When CMD is attached: start (the default), ready (sd_notify(3)), thread:NAME, or after a TIME"},
     {0, "learn", NULL,
-     "Run CMD as it is, find out what its threads need, reserve this, and follow them: no other need is stated"},
+     "Run CMD, find out what its threads need, reserve this, and adapt it; no needs can be stated beside this option"},
     {0, "adapt", NULL, "Keep the runtime at what CMD uses, as rtf adapt does; -T is the beginning"},
     {0, "name", "NAME", "Name of the spec (default: run-PID)"},
     {0, "replace", NULL, "Replace a spec of that name that has no thread"},
@@ -43,9 +43,9 @@ static pid_t parent_of(pid_t process)
     return name_end != NULL && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* True if this process has its CPUs from a parent that the broker has pinned: then the user has not
- * chosen them. Looks for a thread with a grant, which has a real-time policy with reset-on-fork,
- * among the parents that have the same CPUs. */
+/* True if this process has inherited its CPUs from a thread that the broker has pinned to CPUs.
+ * Then the user has not chosen the CPUs. The function looks for a thread with a grant among the
+ * parents with the same CPUs. Such a thread has a real-time policy with reset-on-fork. */
 static bool are_inherited_from_grant(const cpu_set_t *own)
 {
     cpu_set_t theirs;
@@ -60,9 +60,10 @@ static bool are_inherited_from_grant(const cpu_set_t *own)
     return false;
 }
 
-/* Returns this process's CPUs if somebody has chosen them, by taskset(1) for example: they are
- * fewer than the CPUs of process 1, and not inherited from a grant. NULL: nobody has chosen them.
- * The CPUs of process 1 are the whole system's, or the container's. */
+/* Returns the CPUs of this process if the user has chosen them, for example with taskset(1). The
+ * user has chosen them if they are fewer than the CPUs of process 1, and are not inherited from a
+ * thread with a grant. Process 1 has all CPUs of the system or of the container. NULL: the user has
+ * not chosen the CPUs. */
 static const char *own_cpus(char text[static CPU_LIST_TEXT])
 {
     cpu_set_t own, usual, both;
@@ -129,8 +130,9 @@ static void take(void *context, const char *name, const char *value)
         (void)needs_take(&options->needs, name, value);
 }
 
-/* Checks the options. A first word such as 2s in "--wait 2s CMD" is a mistake: it would be the
- * command, because the value of --wait is optional and stands behind "=". */
+/* Checks the options. If the user writes "--wait 2s CMD" instead of "--wait=2s CMD", the command
+ * would be 2s, because the value of --wait is optional and stands behind "=". So this is an
+ * error. */
 static void check(const struct options *options)
 {
     uint64_t time;
@@ -144,7 +146,8 @@ static void check(const struct options *options)
                       options->command[0], options->command[0], options->command[0]);
 }
 
-/* Refuses options that have no meaning beside --learn: nothing is reserved when CMD starts. */
+/* Refuses options that have no meaning beside --learn, because nothing is reserved when CMD
+ * starts. */
 static void check_learn(const struct options *options)
 {
     if (!options->learns)
@@ -155,7 +158,8 @@ static void check_learn(const struct options *options)
                         "-v can stand beside it");
 }
 
-/* rtf adapt changes the runtime of one thread that has a period. */
+/* Refuses --adapt where rtf adapt cannot work: it changes the runtime of one thread, which needs a
+ * period. */
 static void check_adapt(const struct options *options)
 {
     if (options->adapts && (options->by_rules || json_object_get(options->spec, "modes") != NULL ||
@@ -164,8 +168,8 @@ static void check_adapt(const struct options *options)
         command_misused("--adapt needs a runtime (-T) and a period (-P), and no rules or modes");
 }
 
-/* Refuses options that have no meaning beside rules for threads: each rule has needs of its own,
- * and the broker attaches threads as they appear. */
+/* Refuses options that have no meaning beside rules for threads. Each rule states the needs of its
+ * threads, and the broker attaches threads when they appear. */
 static void check_rules(const struct options *options)
 {
     if (needs_are_stated(&options->needs))
@@ -182,8 +186,8 @@ static bool has_any(const json_t *spec, const char *const *keys)
     return *keys != NULL;
 }
 
-/* True if the spec claims something else than CPU time, and no CPU time. Such a spec must not state
- * `cpus`, not even the CPUs of taskset(1). */
+/* True if the spec claims a network, a disk or units, but no CPU time. Such a spec must not have
+ * the key "cpus", not even for the CPUs that taskset(1) has set. */
 static bool claims_no_cpu(const json_t *spec)
 {
     static const char *const others[] = {"network", "disk",  "lock_memory", "cpu_latency",
@@ -194,8 +198,8 @@ static bool claims_no_cpu(const json_t *spec)
     return has_any(spec, others) && !has_any(spec, cpu);
 }
 
-/* Sets the keys of the needs in the spec. Without --cpus the spec gets the CPUs of taskset(1); with
- * --cpus=all it states no CPUs. */
+/* Sets the keys of the needs in the spec. Without --cpus the spec gets the CPUs that the user has
+ * chosen with taskset(1). With --cpus=all the spec states no CPUs. */
 static void complete(struct needs *needs, json_t *spec)
 {
     char list[CPU_LIST_TEXT];

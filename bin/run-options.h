@@ -1,4 +1,4 @@
-/* The options of rtf-run(1), and the spec that they state. */
+/* Parses the options of rtf-run(1), and makes the spec that they state. */
 #ifndef RTF_RUN_OPTIONS_H
 #define RTF_RUN_OPTIONS_H
 
@@ -10,11 +10,11 @@
 #include "needs.h"
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-/* When the command's thread is attached. */
+/* The time at which rtf-run attaches a thread of the command. */
 enum when { AT_START, AT_READY, AT_TIME, AT_THREAD };
 
-/* The reservation has a lease until a thread is attached: the reservation must end if rtf-run is
- * killed. */
+/* Until a thread is attached, the reservation has a lease (the key "expires"), so that it ends if
+ * rtf-run is killed. */
 enum { LEASE = 30000000 }; /* us */
 
 struct options {
@@ -23,7 +23,7 @@ struct options {
     json_t *spec;
     const char *file;                         /* the argument of -f; NULL: none */
     uint64_t timeout, attach_after, wait_for; /* us; wait_for 0: no limit */
-    /* name NULL: run-PID; thread: pattern of --attach=thread:NAME */
+    /* name: the name of the spec; NULL: run-PID. thread: the pattern of --attach=thread:NAME */
     const char *name, *thread;
     enum when when;
     bool dry_run, fallback, verbose, says_when, replace, waits, learns, adapts;

@@ -13,8 +13,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* The kernel writes each new name into a ring. There is one ring for each CPU: an event that new
- * threads inherit must be bound to a CPU to have a ring (perf_event_open(2)). */
+/* The kernel writes each new name of a thread into a ring. There is one ring for each CPU, because
+ * an event that new threads inherit can have a ring only if it is bound to a CPU
+ * (perf_event_open(2)). */
 enum { CPUS_MAX = 1024, NAME = 16, ID = 16 };
 static struct ring {
     int fd;
@@ -138,8 +139,8 @@ pid_t thread_names_find(pid_t process, const char *pattern)
     char path[64];
     const struct dirent *entry;
     pid_t found = 0;
-    /* called before the names are read, so that a name that is set from now on makes the descriptor
-     * readable again */
+    /* empties the rings before it reads the names, so that a name that is set from now on makes the
+     * descriptor readable again */
     forget_news();
     snprintf(path, sizeof path, "/proc/%d/task", process);
     DIR *tasks = opendir(path);

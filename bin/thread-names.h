@@ -1,5 +1,5 @@
-/* Finds the thread of a process that has a given name (pthread_setname_np(3)). One process is
- * watched at a time. */
+/* Finds a thread by its name (pthread_setname_np(3)) among the threads of a process. These
+ * functions can watch one process at a time. */
 #ifndef RTF_NAMES_OF_THREADS_H
 #define RTF_NAMES_OF_THREADS_H
 

@@ -14,7 +14,8 @@ bool capabilities_keep(const int keep[])
     int kept[CAP_LAST_CAP + 1], count = 0;
     if (capng_get_caps_process() != 0)
         return false;
-    /* skips a capability that the process does not have, in a container for example */
+    /* skips a capability that the process does not have; in a container capabilities may be
+     * missing */
     for (int i = 0; keep[i] >= 0; i++)
         if (capng_have_capability(CAPNG_PERMITTED, (unsigned)keep[i]))
             kept[count++] = keep[i];
@@ -35,8 +36,8 @@ int capability_for_perf(void)
                                             .disabled = 1};
     int status;
     pid_t child = fork();
-    /* the test opens an event of a CPU, not of a task: the kernel takes some ms for its first event
-     * of a task */
+    /* the test opens an event of a CPU, because the kernel needs some ms to make its first event of
+     * a task */
     if (child == 0)
         _exit(capabilities_keep(alone) &&
               syscall(SYS_perf_event_open, &nothing, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0 &&
@@ -62,5 +63,5 @@ bool become_unprivileged(uid_t uid, gid_t gid, gid_t other)
     return setgroups(other != (gid_t)-1, &other) == 0 &&
            capng_change_id((int)uid, (int)gid, CAPNG_CLEAR_BOUNDING) == 0 &&
            capng_apply(CAPNG_SELECT_CAPS) == 0 &&
-           setuid(0) != 0; /* checks that root cannot be regained */
+           setuid(0) != 0; /* checks that the process cannot become root again */
 }

@@ -83,8 +83,8 @@ enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]
     return found;
 }
 
-/* Returns the path in a line of /proc/TID/cgroup: "3:cpuset:/path", "2:cpu,cpuset:/path", or in
- * version 2 "0::/path". NULL: the line is of another hierarchy. */
+/* Returns the path in a line of /proc/TID/cgroup. The line is "3:cpuset:/path" or
+ * "2:cpu,cpuset:/path", or in version 2 "0::/path". NULL: the line belongs to another hierarchy. */
 static const char *path_of(enum cgroups cgroups, const char *controller, char *line)
 {
     char *controllers = strchr(line, ':');
@@ -122,7 +122,8 @@ bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid,
         line[strcspn(line, "\n")] = '\0';
         path = path_of(cgroups, controller, line);
     }
-    const int unread = errno != 0 ? errno : ESRCH; /* a thread that has ended has an empty file */
+    /* if the thread has ended, the file is empty, and getline sets no errno */
+    const int unread = errno != 0 ? errno : ESRCH;
     fclose(file);
     errno = path == NULL ? unread : ENAMETOOLONG;
     bool good = path != NULL && strlen(path) < GROUP_BYTES && can_be_written_down(path);
@@ -170,8 +171,9 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* The members counted in one pass. Ending members are counted because the kernel reports no error
- * for a process that is ending, and leaves the process in its group. */
+/* The members counted in one pass over a group. Ending members are counted apart: the kernel
+ * reports no error for the move of a process that is ending, but leaves the process in its
+ * group. */
 struct members {
     /* running: how many of the ending processes run or wait for a CPU */
     int moved, ending, running;
@@ -189,15 +191,16 @@ static void count(struct members *members, pid_t id, bool look)
 }
 
 /* Moves each member once. False with the errno of the first member that could not be moved, or with
- * ETIMEDOUT after `until`. look: ask /proc which members are ending; asking takes longer than a
- * move. */
+ * ETIMEDOUT after `until`. look = true: asks /proc which members are ending, which takes longer
+ * than a move. */
 static bool move_members(FILE *from, int root, const char *to, const char *file, bool look,
                          int64_t until, struct members *members)
 {
     char text[16];
     for (int id; fscanf(from, "%d", &id) == 1;) {
         snprintf(text, sizeof text, "%d", id);
-        /* 0 is a process outside of our pid namespace; written to the file, 0 means the writer */
+        /* the id 0 stands for a process outside of our pid namespace; it must not be written to the
+         * file, because there 0 means the writer */
         errno = ESRCH;
         if (id <= 0 || (!group_write(root, to, file, text) && errno != ESRCH))
             return false;
@@ -288,8 +291,8 @@ static bool go_up(char *group)
     return can;
 }
 
-/* True if one user (not root) owns both the group and its parent: this user may move processes
- * between the two groups anyway. */
+/* True if one user (not root) owns both the group and its parent. Then this user may move processes
+ * between the two groups anyway, and rtf may do the same. */
 static bool is_inner(int root, const char *group)
 {
     char above[GROUP_BYTES + 1];

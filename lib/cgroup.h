@@ -1,5 +1,6 @@
-/* The machine's CPUs, and the cgroup hierarchies that divide CPUs (cpuset) and disks (blkio): the
- * group of a thread, and the files of a group. */
+/* Finds the machine's CPUs, and the cgroup hierarchies of the controllers cpuset (CPUs) and blkio
+ * (disks). Finds the group of a thread, reads and writes the files of a group, and moves the
+ * members of a group to another group. */
 #ifndef RTF_CGROUP_H
 #define RTF_CGROUP_H
 
@@ -27,31 +28,34 @@ enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]
 bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid,
                   char group[static GROUP_BYTES]);
 
-/* Reads the first line of a group's file, and writes a group's file. root: a descriptor of the
- * mount. path: of the group, from the mount on; "." is the root group. False with errno. */
+/* group_read reads the first line of a file of a group, and group_write writes such a file. root: a
+ * descriptor of the mount. path: the path of the group below the mount; "." is the root group.
+ * False with errno. */
 bool group_read(int root, const char *path, const char *file, char *value, size_t size);
 bool group_write(int root, const char *path, const char *file, const char *value);
 
 /* Moves all members of a group to another group, including processes that members start meanwhile.
- * False with ETIMEDOUT after 0.3 s. The kernel cannot move a process that is ending; the process
- * stays a member until its end. So group_empty also waits up to 0.3 s for ending processes, but
- * only 40 ms if no ending process runs or waits for a CPU, and then returns false with EINPROGRESS.
- * The kernel may allow the removal of a group whose members are all ending. */
+ * False with ETIMEDOUT after 0.3 s. The kernel cannot move a process that is ending: such a process
+ * stays a member until its end. So group_empty waits for ending processes. The wait takes up to 0.3
+ * s, but only 40 ms while no ending process runs or waits for a CPU. If ending processes are left,
+ * group_empty returns false with EINPROGRESS. The caller may then try to remove the group, because
+ * the kernel may allow the removal of a group whose members are all ending. */
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 
 /* Like group_empty, but tries for `patience` ns instead of 0.3 s. */
 bool group_empty_within(enum cgroups cgroups, int root, const char *path, const char *to,
                         int64_t patience);
 
-/* Like group_empty, to `group` ("/" is the root), or to the nearest existing group above `group`.
- * False with ENOENT if only the root exists above `group`.
+/* Like group_empty, but moves the members to `group` ("/" is the root). If `group` does not exist,
+ * moves them to the nearest existing group above `group`. False with ENOENT if only the root exists
+ * above `group`.
  *
- * In version 2, a group that has controllers for its children takes no processes itself; then the
- * processes go to a child of the group, which has the same limits.
+ * In version 2, a group that has controllers for its children takes no processes itself. Then the
+ * processes go to a child of `group`, which has the same limits as `group`.
  *
- * If the owner has made the group unusable, the processes go to its parent, but only if the parent
- * has the same owner: the limits of a user are set on the topmost group that the user owns, and no
- * process may leave that group. */
+ * If `group` refuses the processes because its owner has made it unusable, the processes go to the
+ * parent of `group`, but only if the parent has the same owner. The reason: the limits of a user
+ * are set on the topmost group that the user owns, and no process may leave this topmost group. */
 bool group_return(enum cgroups cgroups, int root, const char *path, const char *group);
 
 #endif

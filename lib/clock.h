@@ -1,5 +1,5 @@
-/* The clocks, in ns. All code that computes with times calls these functions, so that unit tests
- * can replace the clock (test/unit/clock.c). */
+/* Reads the clocks, in ns. All code that computes with times calls these functions, so that unit
+ * tests can replace the clock (test/unit/clock.c). */
 #ifndef RTF_CLOCK_H
 #define RTF_CLOCK_H
 

@@ -12,8 +12,8 @@
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
-/* the action of SIGCHLD that this process inherited: the command gets it back. Meanwhile the action
- * is SIG_DFL, because with SIG_IGN the kernel keeps no exit status for waitpid(2) */
+/* the action of SIGCHLD that this process inherited; the command gets this action back. This
+ * process sets SIG_DFL, because with SIG_IGN the kernel keeps no exit status for waitpid(2) */
 static struct sigaction inherited;
 
 /* The signals that this process handles: SIGCHLD, and the signals to pass on to the command. They
@@ -38,9 +38,10 @@ bool child_prepare(struct child *child)
     return child->signals >= 0;
 }
 
-/* Sets the variable to the id of the command if it has the id of its parent, `from`. A service
- * manager sets LISTEN_PID= (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3)) to the id
- * of the process that it starts. */
+/* If the value of the variable is `from`, the id of the parent, sets the value to the id of this
+ * process, which becomes the command. The reason: a service manager sets LISTEN_PID=
+ * (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3)) to the id of the process that it
+ * starts, and this is the parent. */
 static void hand_down(const char *variable, pid_t from)
 {
     char ours[16], its[16];
@@ -91,15 +92,16 @@ void child_go(struct child *child)
     child->go = -1;
 }
 
-/* False for a signal of the terminal, such as Ctrl-C: the kernel sends it to the whole process
- * group, so the command has it already. */
+/* True if this process has to pass the signal on to the command. False for a signal of the
+ * terminal, such as Ctrl-C: the kernel sends such a signal to the whole process group, so the
+ * command has it already. */
 static bool is_to_be_passed_on(const struct signalfd_siginfo *info)
 {
     return info->ssi_signo != SIGCHLD && info->ssi_code != SI_KERNEL;
 }
 
-/* Stops this process, so that the shell that started it sees a stopped job, and can continue the
- * job. */
+/* Stops this process, because its child has stopped. So the shell that started this process sees a
+ * stopped job, and can continue the job. */
 static void stop_alike(const struct child *child)
 {
     raise(SIGSTOP);
@@ -121,7 +123,8 @@ bool child_take(const struct child *child, int *status)
 
 int child_end_alike(int status)
 {
-    /* no core dump of this process: it could overwrite the core file of the command */
+    /* this process makes no core dump, because its core file could overwrite the core file of the
+     * command */
     const struct rlimit none = {0, 0};
     sigset_t set;
     if (WIFEXITED(status))

@@ -119,8 +119,8 @@ void command_unwritten(void)
 
 /* ---- values ---- */
 
-/* Returns the time in the value of an option. take: client_take_time or client_take_wait, which
- * differ in the longest time. */
+/* Parses the value of an option as a time. take: client_take_time or client_take_wait; these differ
+ * in the longest time. */
 static uint64_t command_take(const char *option, const char *value,
                              const char *(*take)(const char *value, uint64_t *time))
 {
@@ -157,7 +157,7 @@ const char *command_name(char *word)
         word[length - tail] = '\0';
     if (reservation_name_of_program(word) != 0)
         command_wrong(
-            "%s is a thread of the program %.*s: say %.*s, which stands for all its threads",
+            "%s is a thread of the program %.*s: use the name %.*s, which stands for all its threads",
             command_typed(word), (int)reservation_name_of_program(word), word,
             (int)reservation_name_of_program(word), word);
     if (!client_name_ok(word))
@@ -196,8 +196,8 @@ static bool is_optional(const struct command_option *option)
     return option->argument != NULL && strncmp(option->argument, "[=", 2) == 0;
 }
 
-/* Prints a text, with line breaks between words, for a terminal of 80 columns. The text begins in
- * the column `indent`, and so does each further line. */
+/* Prints a text, with line breaks between words, for a terminal of 80 columns. The caller has
+ * printed up to the column `indent`; each further line begins in this column. */
 static void print_text(const char *text, int indent)
 {
     int at = indent;
@@ -279,9 +279,9 @@ static void take(void *context, const struct command_option *option, const char 
 
 enum { FIRST = 256 }; /* the value of the first long option: above all letters */
 
-/* Makes the arguments of getopt_long(3) from the table of options. The letter of "-?" is left out
- * of `letters`, because getopt_long returns '?' for errors, too; refuse() finds this letter in
- * optopt. */
+/* Makes the arguments of getopt_long(3) from the table of options. `letters` does not have the
+ * letter of the option "-?", because getopt_long also returns '?' for errors; refuse() finds this
+ * letter in optopt. */
 static void prepare(char letters[static LETTERS], struct option longs[static OPTIONS_MAX + 1])
 {
     char *at = letters;
@@ -314,12 +314,13 @@ static const struct command_option *option_of(int key)
     return NULL;
 }
 
-/* Returns the option at which getopt_long has stopped: its letter, or --keep of "--keep=yes". */
+/* Returns the option at which getopt_long has stopped, for a message: the letter of the option, or
+ * its name without a value, such as --keep for "--keep=yes". */
 static const char *word_at(char **argv)
 {
     static char letter[] = "-?";
     char *word = argv[optind - 1];
-    if (optopt != 0 && optopt < FIRST) { /* below 0: a letter that is no ASCII */
+    if (optopt != 0 && optopt < FIRST) { /* a letter outside of ASCII is below 0 */
         letter[1] = (char)optopt;
         return command_typed(letter);
     }

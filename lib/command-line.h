@@ -1,6 +1,7 @@
-/* The command line of a command of rtf(1) that is written in C. Its options are a table. --help is
- * made from the table, and the shells' completions read --help. Wrong usage ends the process with
- * one sentence. */
+/* Parses the command line of a command of rtf(1) that is written in C, and prints the command's
+ * messages. A table lists the options of the command. The text of --help is made from this table,
+ * and the completions for shells read the text. Wrong usage ends the process with a message of one
+ * sentence. */
 #ifndef RTF_COMMAND_LINE_H
 #define RTF_COMMAND_LINE_H
 
@@ -36,8 +37,8 @@ struct command {
     bool runs_command;
     /* the exit status after any failure of the command itself; 0: the statuses of sysexits(3) */
     int failure;
-    /* Called for each option of the command line, with its name as in the table. value NULL: the
-     * option takes no value. */
+    /* command_parse calls this function for each option of the command line. name: the option's
+     * name in the table. value NULL: the option has no value. */
     void (*take)(void *context, const char *name, const char *value);
 };
 
@@ -46,7 +47,7 @@ struct command {
  * part of argv that ends with NULL. */
 char **command_parse(const struct command *command, int argc, char **argv, void *context);
 
-/* For a command without operands: an operand is wrong usage. */
+/* For a command that takes no operands. If there is an operand, the process ends with a message. */
 void command_end_of_line(char *const operands[]);
 
 /* Returns the directory of --spool, or the default directory. */
@@ -71,9 +72,10 @@ __attribute__((format(printf, 1, 2), noreturn)) void command_misused(const char 
 const char *command_typed(const char *word);
 
 /* These functions return the values of options and operands. A wrong value ends the process with a
- * message that names `option`. Times are us: command_time takes a time of a spec, command_wait a
- * time to wait. command_name takes NAME or NAME.json, as a shell completes it, cuts .json off in
- * place, and returns the name. */
+ * message that names `option`. Times are us. command_time takes a time of a spec (at most an hour),
+ * and command_wait takes a time to wait (at most 366 days). command_name takes the name of a spec:
+ * NAME, or NAME.json as a shell completes the file's name. command_name cuts .json off in place,
+ * and returns NAME. */
 uint64_t command_time(const char *option, const char *value);
 uint64_t command_wait(const char *option, const char *value);
 uint64_t command_number(const char *option, const char *value);
@@ -83,8 +85,8 @@ const char *command_name(char *word);
 const char *command_name_option(const char *value);
 
 /* Flushes standard output. False: the output cannot be written. Then the caller undoes the work of
- * the command, and calls command_unwritten, which ends the process with EX_IOERR or `failure`, or
- * by SIGPIPE. */
+ * the command, and calls command_unwritten, which ends the process with EX_IOERR, with the
+ * `failure` of struct command, or by SIGPIPE. */
 bool command_is_written(void);
 __attribute__((noreturn)) void command_unwritten(void);
 

@@ -28,7 +28,7 @@ bool confine_for_good(void)
 
 /* ---- files ---- */
 
-/* the headers of Debian 12 lack this */
+/* the headers of Debian 12 lack these definitions */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
@@ -43,8 +43,9 @@ enum { SCOPE_ABSTRACT_SOCKETS = 1, SCOPE_SIGNALS = 2 };
 
 static const uint64_t may_read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 static const uint64_t may_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
-/* MAKE_SYM, MAKE_CHAR and the like are needed because the broker moves aside links and devices that
- * users put in the wrong place, and Landlock counts such a rename as making a link or device. */
+/* The rights MAKE_SYM, MAKE_CHAR and similar ones are needed for renames. The broker renames links
+ * and devices that users put in the wrong place, and Landlock counts such a rename as making a link
+ * or device. */
 static const uint64_t may_change = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                                    LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
                                    LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |
@@ -54,8 +55,8 @@ static const uint64_t may_replace =
     LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 static const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 
-/* Versions of Landlock. Version 1 is too old: it refuses every rename between directories, and the
- * broker moves each verdict by such a rename. */
+/* The versions of Landlock that this file uses. Version 1 is too old: it refuses every rename from
+ * one directory to another, and the broker needs such a rename for each verdict. */
 enum {
     VERSION_REFER = 2,
     VERSION_TRUNCATE = 3,
@@ -112,7 +113,7 @@ static bool enter(int ruleset)
 bool confine_proc_is_hidden(void)
 {
     const struct mntent *entry;
-    bool hidden = false; /* the last mount of /proc counts */
+    bool hidden = false; /* if several file systems are mounted on /proc, the last one counts */
     FILE *mounts = setmntent("/proc/self/mounts", "re");
     while (mounts != NULL && (entry = getmntent(mounts)) != NULL)
         if (strcmp(entry->mnt_dir, "/proc") == 0) {

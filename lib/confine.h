@@ -1,5 +1,6 @@
-/* Limits a program before it reads hostile input: its files (landlock(7)) and its system calls
- * (seccomp(2)). For capabilities see capabilities.h.
+/* Limits the files that a program can use (landlock(7)), and the system calls that it can make
+ * (seccomp(2)). A program calls these functions before it reads hostile input. For capabilities see
+ * capabilities.h.
  *
  * All limits are inherited and cannot be lifted. If a function returns false, the program must end.
  * Only Landlock may be missing in the kernel: then the caller logs the cause and goes on. */
@@ -10,12 +11,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* From now on execve(2) gives no new privileges, not even with a set-user-ID program. Call this
- * before all other functions of this header; only capabilities_keep may come earlier. */
+/* Makes sure that execve(2) gives this process no new privileges, not even with a set-user-ID
+ * program. Call this before all other functions of this header; only capabilities_keep may come
+ * earlier. */
 bool confine_for_good(void);
 
-/* The rights to the files beneath `path`. The list ends with the path NULL. A path that does not
- * exist is left out. */
+/* An entry in a list of paths: the rights of the program to the files beneath `path`. The list ends
+ * with the path NULL. A path that does not exist is left out. */
 struct confine_path {
     const char *path;
     /* MAY_WRITE: write existing files; MAY_CHANGE: also create and remove; MAY_REPLACE: create,
@@ -42,17 +44,18 @@ void confine_writes(void);
  * the list ends with NULL. */
 bool confine_calls(const char *const names[]);
 
-/* The calls that each helper of helper-loop.h needs: to wait and to answer; to look at files and
- * threads; for its memory; and to end. */
+/* The system calls that each helper of helper-loop.h needs. A helper waits for requests, answers
+ * them, looks at files and threads, allocates memory, and ends. */
 #define CONFINE_HELPER                                                                       \
     "poll ppoll recvmsg sendmsg read pread64 write writev clock_gettime futex rt_sigreturn " \
     "rt_sigprocmask restart_syscall open openat close fstat newfstatat getdents64 lseek "    \
     "readlink readlinkat pidfd_open brk mmap munmap mremap mprotect madvise getpid gettid "  \
     "exit exit_group"
 
-/* Like confine_calls, and also allows calls with exactly these arguments. A string argument is
- * compared by address, so it must be in memory that can no longer be written. The list ends with
- * the name NULL. */
+/* An entry in a list of calls that are allowed only with exactly these arguments. The list ends
+ * with the name NULL. The filter compares a string argument by its address, so the string must be
+ * in memory that can no longer be written. confine_calls_exactly is like confine_calls, and also
+ * allows the calls of this list. */
 struct confine_exact {
     const char *name;
     unsigned count;

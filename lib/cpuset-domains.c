@@ -108,7 +108,8 @@ static bool read_record(struct domains *domains, char *reason)
     return taken >= 0 || fault(reason, "%s is damaged: %s", DOMAINS_RECORD, why);
 }
 
-/* Records the domains that exist, and the domains of `coming`, which `by` is about to make. */
+/* Records the domains that exist, and the domains of the CPUs `coming`, which `by` is about to
+ * make. */
 static bool write_record(const struct domains *domains, const cpu_set_t *coming, const char *by,
                          char *reason)
 {
@@ -272,7 +273,8 @@ static bool make_missing(struct domains *domains, const cpu_set_t *missing, cons
 
 static bool is_real_time(pid_t tid)
 {
-    struct identity identity; /* to leave out zombies, which keep their policy */
+    /* shows whether the thread has ended: a zombie keeps its policy, and does not count */
+    struct identity identity;
     struct attributes attributes;
     return thread_identify(tid, &identity) && !identity.ended &&
            thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);
@@ -317,7 +319,8 @@ static bool each_leaf(const struct domains *domains, const char *name,
 static bool has_none(const struct domains *domains, const char *leaf, char *reason)
 {
     return !domains_group_has_real_time(domains, leaf, 0) ||
-           fault(reason, "cpuset group %s has real-time threads", leaf);
+           fault(reason, "cpuset group %s cannot be removed, because it has real-time threads",
+                 leaf);
 }
 
 static const char group_attribute[] = "user.rtf.group";
@@ -345,8 +348,8 @@ static const char *noted_group(const struct domains *domains, const char *leaf,
     return group;
 }
 
-/* Moves the members that ended threads left in the leaf out of it, and removes the leaf. With
- * version 1 the members go to the root, because cpusets limit only CPUs. */
+/* Moves the members out of a leaf whose thread has ended, and removes the leaf. With version 1 the
+ * members go to the root, because cpusets limit nothing but CPUs. */
 static bool empty(const struct domains *domains, const char *leaf, char *reason)
 {
     char group[GROUP_BYTES];
@@ -368,7 +371,7 @@ static bool remove_one(struct domains *domains, int cpu, char *reason)
     return true;
 }
 
-/* After the last domain is removed: restores the root's settings. */
+/* Restores the root's settings. Called after the last domain is removed. */
 static bool put_root_back(const struct domains *domains, char *reason)
 {
     if (domains->cgroups == CGROUPS_V1) {
@@ -464,8 +467,8 @@ bool domains_drop(const char *by, char reason[static DOMAINS_REASON])
     struct domains domains;
     cpu_set_t dropped;
     if (!domains_read(&domains, reason))
-        /* with `by` this is no failure: the usual cause is a machine without cpusets, on which `by`
-         * has no domain to remove */
+        /* if `by` is stated, this is no failure: the usual cause is a machine without cpusets, and
+         * there `by` has made no domain */
         return by != NULL;
     CPU_ZERO(&dropped);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)

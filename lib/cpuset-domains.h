@@ -1,4 +1,4 @@
-/* Exclusive scheduling domains of one CPU each, made from cpuset cgroups.
+/* Makes and removes exclusive scheduling domains of one CPU each, with cpuset cgroups.
  *
  * The kernel refuses SCHED_DEADLINE to a thread whose affinity is narrower than its scheduling
  * domain. So a thread that has to stay on one CPU needs a domain of that CPU alone. The cgroup
@@ -10,8 +10,8 @@
  *
  * The record DOMAINS_RECORD lists the domains, the maker of each domain, and the root's former
  * settings. Each step is recorded before it is taken, so that a crash leaves no domain without a
- * record. A domain that is not in the record is neither entered nor removed. A program that makes
- * or removes domains holds the record's directory (run-directory.h). */
+ * record. rtf does not enter or remove a domain that is not in the record. A program calls
+ * run_directory_hold (run-directory.h) before it makes or removes domains. */
 #ifndef RTF_CPUSET_DOMAINS_H
 #define RTF_CPUSET_DOMAINS_H
 
@@ -34,9 +34,10 @@ struct maker {
 
 struct domains {
     enum cgroups cgroups;
-    int root;            /* owned by this struct: a descriptor of the mount */
-    bool was_balanced;   /* version 1: the root's former sched_load_balance */
-    bool had_controller; /* version 2: the root's subtree_control had cpuset before */
+    int root;          /* owned by this struct: a descriptor of the mount */
+    bool was_balanced; /* version 1: the root's former sched_load_balance */
+    /* version 2: before rtf's first domain, the root's subtree_control had cpuset */
+    bool had_controller;
     cpu_set_t made;
     struct maker *makers; /* owned by this struct: one for each CPU in `made` */
     int maker_count;
@@ -48,17 +49,18 @@ bool domains_read(struct domains *domains, char reason[static DOMAINS_REASON]);
 void domains_free(struct domains *domains);
 
 /* Makes a domain for each CPU of `cpus` that has none, and records `by` (printable ASCII) as its
- * maker. A domain of another maker is used unchanged. False: *reason, and nothing has changed. */
+ * maker. If another maker has made a domain of such a CPU, the domain stays as it is. False:
+ * *reason, and nothing has changed. */
 bool domains_make(const cpu_set_t *cpus, const char *by, char reason[static DOMAINS_REASON]);
 
-/* Removes the domains that `by` has made; by NULL: all domains. False: *reason; a domain with
- * real-time threads stays. */
+/* Removes the domains that `by` has made; by = NULL: all domains. A domain with real-time threads
+ * stays. False: *reason says what has failed. */
 bool domains_drop(const char *by, char reason[static DOMAINS_REASON]);
 
 /* Prints a line for each domain: CPU, number of threads, maker. */
 bool domains_show(FILE *output, char reason[static DOMAINS_REASON]);
 
-/* True: a thread in the group at `path`, other than `except`, is real-time. */
+/* True if a thread in the group at `path` is real-time. The thread `except` does not count. */
 bool domains_group_has_real_time(const struct domains *domains, const char *path, pid_t except);
 
 /* Writes into the leaf (cpuset-leaf.h) the group that the leaf's members came from, so that
@@ -66,7 +68,7 @@ bool domains_group_has_real_time(const struct domains *domains, const char *path
  * errno. */
 bool domains_note_group(int root, const char *leaf, const char *group);
 
-/* "rtf-3" */
+/* Writes the name of the domain of a CPU: "rtf-3" for CPU 3. Returns `name`. */
 const char *domain_name(char name[static DOMAIN_NAME], int cpu);
 
 #endif

@@ -69,8 +69,8 @@ static bool is_another_real_time(pid_t one, pid_t tid)
            policy_is_real_time(attributes.policy);
 }
 
-/* True if the two threads run as different users: a daemon may have threads with the uids of its
- * clients. False if `tid` runs as root. */
+/* True if the two threads run as different users. For example, a daemon may have threads with the
+ * uids of its clients. False if `tid` runs as root. */
 static bool is_of_another_user(pid_t one, pid_t tid)
 {
     struct identity own, other;
@@ -86,7 +86,7 @@ static enum apply_result may_move(const struct identity *identity, bool whole_pr
     if (count > 1 && !whole_process)
         return apply_refuse(
             reason,
-            "process %d has %d threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" allows that",
+            "process %d has %d threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" in the spec allows the move of all of them",
             (int)identity->process, count);
     if (each_thread(identity->process, is_of_another_user, identity->tid, &count) != 0)
         return apply_refuse(
@@ -100,8 +100,8 @@ static enum apply_result may_move(const struct identity *identity, bool whole_pr
 }
 
 /* A process that moves to a domain and back loses the affinities of its other threads (measured on
- * Linux 6.1). An attribute of the leaf keeps these affinities, because it outlives this program and
- * ends with the leaf: lines of TID START CPUS. */
+ * Linux 6.1). So an extended attribute of the leaf keeps these affinities, in lines of TID START
+ * CPUS. The attribute outlives this program, and ends with the leaf. */
 static const char affinities_attribute[] = "user.rtf.affinities";
 enum { AFFINITIES_BYTES = 32 * 1024 };
 
@@ -168,8 +168,8 @@ static bool next_above(char path[static GROUP_BYTES + 1])
     return strchr(path, '/') != NULL;
 }
 
-/* Finds the lowest limit in `file` of the group and all groups above the group, because a process
- * that leaves the group would otherwise escape this limit. */
+/* Finds the lowest limit in `file` of the group and of all groups above it. The leaf needs this
+ * limit, because a process that leaves the group would otherwise escape the limit. */
 static void tightest(int root, const char *group, const char *file, char value[static 32])
 {
     char path[GROUP_BYTES + 1], text[32];
@@ -182,8 +182,8 @@ static void tightest(int root, const char *group, const char *file, char value[s
     } while (next_above(path));
 }
 
-/* Copies pids.max to the leaf. A copy is good enough: this limit exists to stop a process that
- * forks without end, and it also does so for each leaf alone. */
+/* Copies pids.max to the leaf. A copy is good enough: the limit pids.max stops a process that forks
+ * without end, and a copy in each leaf stops such a process, too. */
 static bool copy_limits(int root, const char *group, const char *leaf, char *reason)
 {
     char value[32];
@@ -218,9 +218,9 @@ static bool limits_nothing(const char *text)
     return pairs;
 }
 
-/* Looks for a limit of the group for all its processes together. False: there is one, and *reason
- * names it. Then the move is refused, because a copy in each leaf would multiply the limit, and
- * without a copy there would be no limit. */
+/* Looks for a limit that the group sets for all its processes together. False: there is such a
+ * limit, and *reason names it. Then rtf refuses to move the process: a copy of the limit in each
+ * leaf would multiply the limit, and without a copy there would be no limit. */
 static bool is_unlimited_at(int root, const char *path, char *reason)
 {
     char text[256];
@@ -235,7 +235,7 @@ static bool is_unlimited_at(int root, const char *path, char *reason)
             !limits_nothing(text)) {
             (void)apply_refuse(
                 reason,
-                "its cgroup %.120s has the limit %.40s of %.60s, which would not hold in the domain of a CPU",
+                "the thread's cgroup %.120s has the limit %.40s of %.60s, which would not hold in the domain of a CPU",
                 path + 1, entry->d_name, text);
             unlimited = false;
         }
@@ -257,8 +257,8 @@ static bool is_unlimited(int root, const char *group, char *reason)
 
 /* ---- entering ---- */
 
-/* Sets up the new cgroup of the leaf. Turns its load balancing off before its CPUs are written:
- * otherwise the kernel would rebuild all domains for each new leaf. */
+/* Sets up the new cgroup of the leaf. Turns off the load balancing of the leaf before it writes the
+ * CPUs of the leaf: otherwise the kernel would rebuild all scheduling domains for each new leaf. */
 static bool prepare_v1(int root, const char *leaf, int cpu)
 {
     char number[16], nodes[256];
@@ -289,8 +289,8 @@ static enum apply_result enter(const struct domains *domains, const struct ident
     else if (!alone && !copy_limits(domains->root, group, leaf, reason))
         done = APPLY_REFUSED;
     else if (!alone && !domains_note_group(domains->root, leaf, group))
-        done =
-            apply_refuse(reason, "its former cpuset group cannot be recorded: %s", strerror(errno));
+        done = apply_refuse(reason, "the thread's former cpuset group cannot be recorded: %s",
+                            strerror(errno));
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
         done = apply_refuse(reason,
                             "the affinities of the threads of process %d cannot be recorded: %s",
@@ -340,8 +340,9 @@ static bool empty(const struct domains *domains, const char *leaf, const char *g
     return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
 }
 
-/* Moves only this thread out of the leaf (with version 2: only its process). Another thread is
- * real-time in the leaf, for example the thread that started this one, so the leaf stays. */
+/* Moves only this thread out of the leaf (with version 2: only the thread's process). The leaf
+ * stays, because it has another real-time thread, for example the thread that started this
+ * thread. */
 static enum apply_result leave_alone(const struct domains *domains, const struct identity *identity,
                                      const char *group, bool whole_process, char *reason)
 {

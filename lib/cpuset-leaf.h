@@ -1,6 +1,6 @@
 /* Moves threads into and out of a domain (cpuset-domains.h). Each attached thread has a cgroup of
  * its own in the domain, its leaf: rtf-N/tTID.START. Threads and processes that the thread starts
- * stay in the leaf, and leave the leaf together with the thread. */
+ * are in the same leaf, and leave the leaf together with the thread. */
 #ifndef RTF_CPUSET_LEAF_H
 #define RTF_CPUSET_LEAF_H
 
@@ -18,19 +18,20 @@ const char *leaf_of(char leaf[static LEAF_NAME], const struct identity *identity
 void leaf_find(char leaf[static LEAF_NAME], pid_t tid);
 
 /* Moves the thread into its leaf in the domain of `cpu`. With cgroup version 2 the thread's whole
- * process moves; unless `whole_process`, the process must have no other thread. Do not call this
- * for a real-time thread: the kernel loses the bandwidth of a SCHED_DEADLINE thread that is
- * moved. */
+ * process moves. If `whole_process` is false, the function refuses a process with more than one
+ * thread. Do not call this for a real-time thread: the kernel loses the bandwidth of a
+ * SCHED_DEADLINE thread that is moved. */
 enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whole_process,
                              char reason[static APPLY_REASON]);
 
 /* Moves the thread and all other members of `leaf` to `group`, or to the nearest existing group
- * above `group`, and removes the leaf. If another member of the leaf is real-time, only the thread
- * itself moves; with version 2, the whole process of the thread. */
+ * above `group`, and removes the leaf. If another member of the leaf is real-time, the leaf stays,
+ * and only the thread moves (with version 2: the thread's whole process). */
 enum apply_result leaf_leave(const struct identity *identity, const char *leaf, const char *group,
                              bool whole_process, char reason[static APPLY_REASON]);
 
-/* Like leaf_leave, for the leaves of a thread that has ended, in all domains. */
+/* For a thread that has ended: moves the members of the thread's leaves in all domains to `group`,
+ * and removes these leaves. */
 void leaf_sweep(const struct identity *identity, const char *group);
 
 #endif

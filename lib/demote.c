@@ -43,7 +43,7 @@ static struct budget budget_of(pid_t tid)
     char path[64], text[8192];
     snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    /* 2 KiB in one read: each read takes the kernel 6 us */
+    /* reads all 2 KiB at once, because the kernel needs 6 us for each read */
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     text[got < 0 ? 0 : got] = '\0';
     const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline "),
@@ -75,13 +75,14 @@ static void set_deadline(pid_t tid, uint64_t runtime, uint64_t deadline, uint64_
     (void)sched_setattr_of(tid, &attr);
 }
 
-/* Gives the thread such small parameters that its bandwidth counts as 0, before it is demoted. A
- * sleeping SCHED_DEADLINE thread that another process demotes never gives its bandwidth back
- * (measured on Linux 6.1 and 6.18). A thread that is moved to another domain before its 0-lag time
- * leaves its bandwidth in the old domain (on 6.1). With a utilization that rounds to 0 (1024 ns in
- * 4 s) no bandwidth can leak. The relative deadline is short, because the thread may run on and
- * overrun even these parameters, and can be SCHED_DEADLINE again only when its absolute deadline
- * has passed (restart_replenishment in scheduling.c). */
+/* Shrinks the thread: gives it such small parameters that its bandwidth counts as 0. This happens
+ * before the thread is demoted (made ordinary), for two reasons. A sleeping SCHED_DEADLINE thread
+ * that another process demotes never gives its bandwidth back (measured on Linux 6.1 and 6.18). A
+ * thread that is moved to another domain before its 0-lag time leaves its bandwidth in the old
+ * domain (on 6.1). With a utilization that rounds to 0 (1024 ns in 4 s) no bandwidth can leak. The
+ * relative deadline is short: the thread may run on and overrun even these parameters, and it can
+ * be SCHED_DEADLINE again only when its absolute deadline has passed (restart_replenishment in
+ * scheduling.c). */
 static void shrink(pid_t tid)
 {
     set_deadline(tid, 1024, 1024, UINT64_C(4000000000));
@@ -90,15 +91,17 @@ static void shrink(pid_t tid)
 /* Returns an upper bound of the time, in us, until the kernel no longer counts the bandwidth of a
  * thread that has used up its runtime.
  *
- * Such a thread must not be shrunk. It would have to pay back its overrun at the rate of the shrunk
- * parameters; a thread that was made SCHED_DEADLINE again before did not run for more than a minute
- * (Linux 6.1, PREEMPT_RT). If the thread falls asleep just when it is shrunk, shrinking also stops
- * the timer of its 0-lag time (dl_change_utilization), and nothing ends its throttling: 10 of 10
- * such threads did not run after they woke (6.18).
+ * A thread that has used up its runtime must not be shrunk. It would have to pay back its overrun
+ * at the rate of the shrunk parameters: when such a thread was made SCHED_DEADLINE again too early,
+ * it did not run for more than a minute (Linux 6.1, PREEMPT_RT). If the thread falls asleep just
+ * when it is shrunk, the kernel also stops the timer of the thread's 0-lag time
+ * (dl_change_utilization). Then nothing ends the throttling of the thread: 10 of 10 such threads
+ * did not run after they woke (6.18).
  *
  * Without shrinking, the kernel gives the bandwidth back at the 0-lag time, and clears the overrun
- * (task_non_contending, inactive_task_timer). The absolute deadline may be some periods away: an
- * earlier overrun of n runtimes (mostly one tick) has postponed it by n periods. */
+ * (task_non_contending, inactive_task_timer). The thread's absolute deadline may be some periods
+ * away: an earlier overrun of n runtimes (mostly one tick) has postponed the deadline by n
+ * periods. */
 static uint64_t time_until_0_lag(const struct attributes *now, long long remaining)
 {
     const uint64_t late = 10000; /* us: timers may be late by a tick */
@@ -107,7 +110,7 @@ static uint64_t time_until_0_lag(const struct attributes *now, long long remaini
 }
 
 /* Returns the remaining runtime, in ns, below which a thread counts as having used up its runtime:
- * a running thread may use up so little, and overrun, between the read and the demotion. */
+ * a running thread may use up such a small rest, and overrun, between the read and the demotion. */
 static long long nearly_nothing(const struct attributes *now)
 {
     static const long long most = 500000;
@@ -123,11 +126,12 @@ static bool is_awake(pid_t tid, const struct budget *before, const struct budget
            (now->remaining != before->remaining || !thread_sleeps(tid));
 }
 
-/* Shrinks the thread, unless it turns out to have used up its runtime. The remaining runtime in
- * /proc is as old as the last tick; the kernel updates it when the parameters change
- * (update_curr_dl). So a thread whose overrun only shows after shrinking gets its own parameters
- * back. If the thread has fallen asleep it stays shrunk, because otherwise the kernel would never
- * give its bandwidth back. True: the thread is shrunk. *budget: read after shrinking. */
+/* Shrinks the thread, unless the thread turns out to have used up its runtime. The remaining
+ * runtime in /proc is as old as the last tick. When the parameters change, the kernel updates this
+ * number (update_curr_dl), so an overrun may only show after shrinking. Then the thread gets its
+ * own parameters back. A thread that has fallen asleep stays shrunk, because otherwise the kernel
+ * would never give its bandwidth back. True: the thread is shrunk. *budget: read after
+ * shrinking. */
 static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget *budget)
 {
     const struct budget before = *budget;
@@ -142,9 +146,9 @@ static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget
     return true;
 }
 
-/* Shrinks the thread, or notes its overrun. A deadline that is already in *overrun belongs to an
- * old overrun, which is paid back: a thread that was made SCHED_DEADLINE again while it slept shows
- * its old runtime and deadline until it wakes. */
+/* Shrinks the thread, or notes its overrun. A thread that was made SCHED_DEADLINE again while it
+ * slept shows its old runtime and deadline until it wakes. So a deadline that is already in
+ * *overrun belongs to an old overrun, which is paid back. */
 static void shrink_or_note_overrun(pid_t tid, const struct attributes *now, struct overrun *overrun)
 {
     overrun->counted_us = 0;
@@ -159,9 +163,9 @@ static void shrink_or_note_overrun(pid_t tid, const struct attributes *now, stru
     overrun->last_deadline = budget.deadline;
 }
 
-/* Returns the attributes of the demoted thread: *former if its policy is ordinary. The thread
- * always has SCHED_RESET_ON_FORK as in *former, because this flag marks a thread as suspended by
- * the guard. */
+/* Returns the attributes for the demoted thread: *former if the policy in *former is ordinary. The
+ * thread always has SCHED_RESET_ON_FORK as in *former, because this flag marks a thread as
+ * suspended by the guard. */
 static struct attributes ordinary_like(const struct attributes *former)
 {
     struct attributes ordinary = *former;
@@ -175,8 +179,8 @@ static struct attributes ordinary_like(const struct attributes *former)
 /* Repairs the count of SCHED_DEADLINE threads in this program's cpuset. The kernel lowers the count
  * when such a thread ends (cgroup_exit), and again if the ended thread is then demoted
  * (switched_from_dl; seen on Linux 6.18). When the kernel recomputes reserved bandwidth, it skips a
- * cpuset whose count is zero, and then grants the bandwidth of its threads a second time. So a
- * child that has ended is made SCHED_DEADLINE, which raises the count; a count that is too high
+ * cpuset whose count is zero, and then grants the bandwidth of its threads a second time. To raise
+ * the count, this function makes a child that has ended SCHED_DEADLINE. A count that is too high
  * does no harm. Cpusets of domains are removed together with their counts. The guard may not fork,
  * so the guard repairs nothing. */
 static void repair_cpuset_count(void)
@@ -223,9 +227,9 @@ void demote_return_bandwidth(pid_t tid, const struct attributes *former)
     was_deadline = retry_set(tid, &ordinary) == 0 || was_deadline;
 }
 
-/* The longest wait until the kernel no longer counts the bandwidth of a thread. If the kernel counts
- * the bandwidth for longer, the thread leaves the domain at once. Then the kernel's account of the
- * domain is wrong until the domain is removed. */
+/* The longest wait until the kernel no longer counts the bandwidth of a thread. If the kernel
+ * counts the bandwidth for longer than this, the thread leaves the domain at once. Then the
+ * kernel's account of the domain is wrong until the domain is removed. */
 static const uint64_t longest_wait = 10000000; /* us */
 
 bool demote_note_counted(uint64_t us)

@@ -9,9 +9,9 @@
 
 #include "thread.h"
 
-/* Call demote_begin before, and demote_end after, all other calls for one thread. pidfd: the
- * thread's pidfd. If the thread has ended between the two calls, demote_end repairs the kernel's
- * count of SCHED_DEADLINE threads in its cpuset. */
+/* For each thread, call demote_begin before all other functions of this header, and demote_end
+ * after them. pidfd: the thread's pidfd. If the thread has ended between the two calls, demote_end
+ * repairs the kernel's count of SCHED_DEADLINE threads in its cpuset. */
 void demote_begin(void);
 void demote_end(int pidfd);
 
@@ -24,16 +24,18 @@ struct overrun {
     long long last_deadline; /* absolute deadline at the last demotion, ns; 0: unknown */
 };
 
-/* Gives a thread with the attributes `now` the policy of `former`; if that policy is real-time,
- * makes the thread ordinary. *overrun, in: the earlier overrun, which is paid back by now; out: the
- * overrun at this demotion. -1 with errno. */
+/* Takes a thread, whose attributes are `now`, out of real-time scheduling. The thread gets the
+ * attributes `former`, or becomes an ordinary thread if `former` has a real-time policy. *overrun:
+ * before the call, an earlier overrun of the thread, which the thread has paid back by now; after
+ * the call, the overrun at this demotion. -1 with errno. */
 int demote(pid_t tid, const struct attributes *now, const struct attributes *former,
            struct overrun *overrun);
 void demote_to_ordinary(pid_t tid, const struct attributes *now);
 
-/* After a demotion: notes that the kernel goes on counting the thread's bandwidth for `us`. False:
- * `us` is 0, or is longer than any caller waits. demote_counted_us returns the noted time;
- * demote_begin sets it to 0. */
+/* Call demote_note_counted after a demotion, if the kernel goes on counting the thread's bandwidth
+ * for `us`. The function notes this time. False: `us` is 0, or is longer than any caller waits;
+ * then the noted time is 0. demote_counted_us returns the noted time. demote_begin sets the noted
+ * time to 0. */
 bool demote_note_counted(uint64_t us);
 uint64_t demote_counted_us(void);
 

@@ -81,7 +81,8 @@ enum disk_place disk_place_of(const char *sys, const char *link, char disk[stati
 
 /* ---- paths ---- */
 
-/* Returns a sentence for a file system that is on no disk of this machine. */
+/* Returns the end of a sentence that says where a file system is that is on no disk of this
+ * machine. */
 static const char *where_instead(long type)
 {
     static const char far[] = "on a network file system, whose disk is in another machine";
@@ -128,7 +129,8 @@ static enum disk_place place_of_path(const char *path, char *disk, char *reason)
         return no(reason, "this is a device, but no disk");
     if (statfs(path, &system) != 0)
         return no(reason, "%s", strerror(errno));
-    /* A file of an overlay may show the device of a layer that takes no writes. */
+    /* The device number of a file on an overlay is refused, because the device may belong to a
+     * layer that takes no writes. */
     if (system.f_type == OVERLAYFS_SUPER_MAGIC)
         return no(reason,
                   "this is on an overlay, whose layers may be on several disks: name the disk");

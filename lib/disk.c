@@ -33,7 +33,7 @@ bool parse_disk_rates(const char *text, struct disk_rates *rates)
 {
     *rates = (struct disk_rates){0};
     if (strchr(text, ':') == NULL) {
-        rates->of[0].block = 1; /* this rate holds for every larger block, too */
+        rates->of[0].block = 1; /* the rate counts for blocks of every size */
         rates->count = 1;
         return parse_size(text, strlen(text), &rates->of[0].rate);
     }

@@ -1,5 +1,6 @@
 /* The things that a reservation gives an attached thread in addition to CPU time: the keys
- * lock_memory, cpu_latency, nice and clamp of a spec. 0: not stated. */
+ * lock_memory, cpu_latency, nice and clamp of a spec. A spec may leave each of these keys out; then
+ * the member below is 0. */
 #ifndef RTF_EXTRAS_H
 #define RTF_EXTRAS_H
 
@@ -8,7 +9,8 @@
 
 #include "paragraph.h"
 
-/* NICE_OFFSET: added to a nice value in a paragraph, because numbers of paragraphs have no sign. */
+/* NICE_OFFSET: the sender of a paragraph (paragraph.h) adds this number to a nice value, because
+ * numbers in paragraphs have no sign. */
 enum { NICE_LEAST = -20, NICE_OFFSET = 20, CLAMP_MAX = 1024, CPU_LATENCY_MAX = 1000000 /* us */ };
 /* A larger number of bytes is probably a typing error. */
 #define LOCK_MEMORY_MAX (UINT64_C(1) << 40)
@@ -23,8 +25,8 @@ struct extras {
 bool extras_any(const struct extras *extras);
 bool extras_equal(const struct extras *one, const struct extras *other);
 
-/* extras_add writes lines of a paragraph, and extras_get reads such lines. False: a value is out of
- * its range. */
+/* extras_add writes the extras as lines of a paragraph, and extras_get reads such lines. False: a
+ * value is out of its range. */
 void extras_add(struct paragraph_output *output, const struct extras *extras);
 bool extras_get(const struct paragraph *paragraph, struct extras *extras);
 

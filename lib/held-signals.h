@@ -8,14 +8,16 @@
 
 struct held_signals {
     sigset_t inherited;
-    int fd; /* readable when a signal is pending; only polled, so the signal stays pending */
+    /* readable when a signal is pending; callers only poll it, so the signal stays pending */
+    int fd;
 };
 
 /* Blocks fatal signals. A signal that was ignored or blocked before stays ignored or blocked. False
  * with errno. */
 bool signals_hold(struct held_signals *signals);
 
-/* Restores the signal mask. A signal that arrived meanwhile ends the program here. */
+/* Restores the signal mask. If a fatal signal has arrived meanwhile, the program ends in this
+ * function. */
 void signals_release(const struct held_signals *signals);
 
 #endif

@@ -1,6 +1,6 @@
-/* The main loop of helpers that answer each request with one word: rtf-net and rtf-disk. A
- * request is a paragraph with op= and id= on standard input, a SOCK_SEQPACKET socket. The answer
- * has id=, answer=ok|gone|no and, with no, reason=. */
+/* The main loop of the helpers rtf-net and rtf-disk. These programs answer each request with one
+ * word. A request is a paragraph with op= and id= on standard input, a SOCK_SEQPACKET socket. The
+ * answer has id=, answer=ok|gone|no and, with no, reason=. */
 #ifndef RTF_HELPER_LOOP_H
 #define RTF_HELPER_LOOP_H
 
@@ -9,7 +9,7 @@
 enum { SERVE_REASON = 512 };
 enum done { DONE, GONE, REFUSED };
 
-/* Serves one request. GONE: its thread has ended. REFUSED: *reason. */
+/* Serves one request. GONE: the thread of the request has ended. REFUSED: *reason has the cause. */
 typedef enum done serve_one(const char *op, const struct paragraph *request,
                             char reason[static SERVE_REASON]);
 

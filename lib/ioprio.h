@@ -11,8 +11,9 @@
  * of the class, which mostly have level 4, the default of ionice(1) and systemd. */
 enum { IOPRIO_RAISED = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT | 7 };
 
-/* Returns the I/O priority that was set for the thread; -1 with errno. The class "none" gives 0,
- * because the kernel accepts this class only with level 0 when the priority is set again. */
+/* Returns the I/O priority that was set for the thread; -1 with errno. If the class is "none",
+ * returns 0: the caller sets the priority again later, and then the kernel accepts this class only
+ * with level 0. */
 static inline int ioprio_of(pid_t tid)
 {
     const int now = (int)syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, tid);

@@ -7,8 +7,9 @@
 
 #include "units.h"
 
-/* True: the thread is in a cpu cgroup below the root. With RT_GROUP_SCHED such a cgroup starts
- * without real-time runtime, and then sched_setattr(2) fails with EPERM even for root. */
+/* True if the thread is in a cgroup of the cpu controller below the root. With RT_GROUP_SCHED such
+ * a cgroup starts without real-time runtime, and then sched_setattr(2) fails with EPERM even for
+ * root. */
 static bool find_cpu_cgroup(pid_t tid, char group[static 256])
 {
     char path[64], line[512];
@@ -33,8 +34,9 @@ static bool find_cpu_cgroup(pid_t tid, char group[static 256])
     return found;
 }
 
-/* Reads the kernel's account for the domain of one of these CPUs: allowed and taken bandwidth,
- * in 2^-20 of a CPU. False: debugfs is not mounted. */
+/* Describes the kernel's account of SCHED_DEADLINE bandwidth for the scheduling domain of one of
+ * these CPUs: the allowed and the taken bandwidth. The kernel counts in 2^-20 of a CPU. False:
+ * debugfs is not mounted. */
 static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
 {
     char line[256];
@@ -52,8 +54,9 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
     }
     if (file != NULL)
         fclose(file);
-    /* Below zero: domains were rebuilt while the kernel still counted ended threads, and the kernel
-     * subtracted their bandwidth from the wrong domain (wait_for_kernel in lay-down.c). */
+    /* The taken bandwidth is below zero if domains were rebuilt while the kernel still counted
+     * ended threads: then the kernel subtracted their bandwidth from the wrong domain
+     * (wait_for_kernel in lay-down.c). */
     if (found && taken < 0)
         snprintf(
             text, 96,
@@ -65,8 +68,8 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
     return found;
 }
 
-/* Writes the limit that the administrator has set for all real-time threads. Used when
- * kernel_totals fails. */
+/* Writes the limit that the administrator has set for all real-time threads. The message has this
+ * limit if kernel_totals fails. */
 static void kernel_limit(char text[static 96])
 {
     long runtime = 0, period = 1;

@@ -1,4 +1,5 @@
-/* Locks memory, so that a program that answers beside real-time threads does not wait for the disk.
+/* Locks the memory of a program, so that the program does not wait for the disk while real-time
+ * threads wait for the program.
  *
  * MCL_FUTURE makes allocations beyond RLIMIT_MEMLOCK (mostly 8 MiB) fail for a process without
  * CAP_IPC_LOCK. Such a process locks only its present memory. Root in a container mostly has the
@@ -29,9 +30,9 @@ static inline bool memory_is_unlimited(void)
     return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* Lock present memory, and future memory where that is safe. how: 0 or MCL_ONFAULT. False with
- * errno. memory_lock: for a process that keeps CAP_IPC_LOCK; memory_lock_without_power: for a
- * process that will drop the capability. */
+/* Both functions lock present memory, and also future memory if later allocations cannot fail
+ * because of the limit. how: 0 or MCL_ONFAULT. False with errno. memory_lock is for a process that
+ * keeps CAP_IPC_LOCK. memory_lock_without_power is for a process that will drop CAP_IPC_LOCK. */
 static inline bool memory_lock(int how)
 {
     return mlockall(MCL_CURRENT | (memory_is_unlimited() || may_lock_memory() ? MCL_FUTURE : 0) |

@@ -1,7 +1,8 @@
 #include "matching-rule.h"
 
-/* After a mismatch only the last * takes one character more. An earlier * need not take more,
- * because the part of the pattern between the two has matched already. */
+/* After a mismatch, the last * in the pattern takes one character more. An earlier * need not take
+ * more characters, because the part of the pattern between the earlier * and the last * has matched
+ * already. */
 bool glob_matches(const char *pattern, const char *name)
 {
     const char *star = NULL, *after = NULL;

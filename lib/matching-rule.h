@@ -7,8 +7,8 @@
 /* Returns the index of the first rule that matches this name of a thread; -1: no rule matches. */
 int program_rule_for(const struct program_file *file, const char *name);
 
-/* True if the pattern matches. The cost is at most the product of both lengths, however many * the
- * pattern has. */
+/* True if the pattern matches the name. The number of steps is at most the product of both lengths,
+ * even if the pattern has many *. */
 bool glob_matches(const char *pattern, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* The rule for names of specs, plugins and tokens, and for the reservations of a program file. */
+/* Checks names of specs, plugins and tokens, and names of the reservations of a program file. */
 #ifndef RTF_NAME_H
 #define RTF_NAME_H
 
@@ -7,11 +7,11 @@
 
 enum { NAME_BYTES = 65, PLUGIN_NAME_BYTES = 33 };
 
-/* [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63}, at most `max` bytes. */
+/* True if the name matches [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63}, and has at most `max` bytes. */
 bool name_is_valid(const char *name, size_t length, size_t max);
 
-/* A program file NAME.json (rtf-spec(5)) has a reservation NAME+TID for each thread. No file has
- * such a name, because + is not allowed in names of files. */
+/* A program file NAME.json (rtf-spec(5)) has a reservation NAME+TID for each thread. No spec of a
+ * user has such a name, because the name of a spec has no +. */
 enum { RESERVATION_NAME_BYTES = NAME_BYTES + 8 };
 
 /* True for a name of a spec, and for NAME+TID with a decimal TID without leading zeros. */

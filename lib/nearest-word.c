@@ -6,7 +6,8 @@
 
 enum { LONGEST = 40 }; /* characters; longer than any known word */
 
-/* Returns the character for a comparison that ignores case and treats '-' as '_'. */
+/* Returns the character as a lower-case letter, and '_' for '-', because the comparison ignores
+ * these differences. */
 static char plain(char character)
 {
     return (char)(character == '-' ? '_' : tolower((unsigned char)character));
@@ -45,7 +46,8 @@ static size_t distance(const char *a, const char *b)
     return rows[length_a % 3][length_b];
 }
 
-/* Begins a search. A word is near enough if at most a third of the characters is wrong. */
+/* Begins a search for the word nearest to `typed`. A word is near enough if at most a third of the
+ * characters is wrong. */
 struct nearest_word nearest_word_begin(const char *typed)
 {
     return (struct nearest_word){.typed = typed, .distance = strlen(typed) / 3 + 1};

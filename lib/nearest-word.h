@@ -1,4 +1,4 @@
-/* Finds the known word nearest to an unknown one: for "perid" the word is "period". */
+/* Finds the known word that is nearest to an unknown word: for "perid" this is "period". */
 #ifndef RTF_NEAREST_WORD_H
 #define RTF_NEAREST_WORD_H
 

@@ -1,5 +1,6 @@
-/* A needs file (needs.h) with rules for threads is a program file (rtf-spec(5)) that names no
- * process yet. Commands that know the process add it. */
+/* The file of the option -f (needs.h) may have rules for several threads. Such a file is a program
+ * file (rtf-spec(5)) that names no process yet. The commands that know the process add the key
+ * "process". */
 #ifndef RTF_NEEDS_RULES_H
 #define RTF_NEEDS_RULES_H
 

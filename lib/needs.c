@@ -58,7 +58,7 @@ static bool is_time(const char *key)
     return is_one_of(key, times);
 }
 
-/* True if the value of this key is a string even if it looks like a number. */
+/* True if the value of this key is a string, even if the value looks like a number. */
 static bool is_word(const char *key)
 {
     static const char *const words[] = {"plugin", "comment",    "token",       "lifetime", "move",
@@ -75,8 +75,8 @@ static json_t *text_of(const char *name, const char *value)
     return text;
 }
 
-/* Returns the value as JSON: a string for a key that takes words, else the JSON value that the text
- * is, else a string. */
+/* Returns the value as JSON. For a key that takes words, this is a string. For another key, the
+ * text is parsed as JSON; a text that is not JSON becomes a string. */
 static json_t *typed(const char *name, const char *key, const char *value)
 {
     json_t *json = is_word(key) ? NULL : json_loads(value, JSON_DECODE_ANY, NULL);
@@ -129,7 +129,7 @@ static void add_time(struct needs *needs, const char *name, const char *key, con
            needs->in_microseconds ? json_integer((json_int_t)time) : json_string(value));
 }
 
-/* Checks the value of a key, and adds both. name: the option or key, for messages. */
+/* Checks the value of a key, and adds key and value. name: the option or key, for messages. */
 static void add(struct needs *needs, const char *name, const char *key, const char *value)
 {
     if (strchr(value, '\n') != NULL)
@@ -173,7 +173,7 @@ void needs_add_pair(struct needs *needs, const char *pair)
         add_or_null(needs, key, key, pair + length + 1);
 }
 
-/* Writes the option as messages name it: by its letter, or as --NAME. */
+/* Writes the name of the option for messages: its letter, such as -T, or --NAME. */
 static void name_option(const char *option, char name[static KEY_MAX])
 {
     const struct command_option *known = needs_options;
@@ -296,8 +296,8 @@ void needs_lay_over(struct needs *needs, json_t *spec)
 
 /* ---- the spec of -f FILE ---- */
 
-/* Opens the file with O_NONBLOCK, because a FIFO must not make this process wait. Standard input
- * may be a FIFO. */
+/* Opens the file of -f. Uses O_NONBLOCK and refuses a FIFO, because a FIFO must not make this
+ * process wait. Only standard input may be a FIFO. */
 static int open_spec(const char *file)
 {
     struct stat status;

@@ -1,6 +1,6 @@
 /* The options that say what a thread needs: -T, -P, --net and so on, and --set KEY=VALUE for any
- * key of rtf-spec(5). All commands of rtf(1) that make or change a spec have them. needs_lay_over
- * sets the needs in a spec: each stated key replaces the same key of the spec. */
+ * key of rtf-spec(5). All commands of rtf(1) that make or change a spec have these options.
+ * needs_lay_over sets the needs in a spec: each stated key replaces the same key of the spec. */
 #ifndef RTF_NEEDS_H
 #define RTF_NEEDS_H
 
@@ -12,13 +12,13 @@
 
 extern const struct command_option needs_options[];
 
-/* All zeros: no need is stated. */
+/* The needs that the command line states. A struct of zeros states no need. */
 struct needs {
     /* in the order of the command line: [KEY, VALUE]; [KEY]: the key is removed from the spec */
     json_t *pairs;
     const char *disk; /* the value of --disk; NULL: not stated */
-    /* true (set by the command): times become numbers, and no value may be "null"; false: times
-     * stay as the user has written them */
+    /* set by the command. true: times become numbers, and no value may be "null"; false: times stay
+     * as the user has written them */
     bool in_microseconds;
 };
 
@@ -38,8 +38,9 @@ bool needs_are_stated(const struct needs *needs);
  * looked up with the rights of this process. */
 void needs_lay_over(struct needs *needs, json_t *spec);
 
-/* Reads the spec of -f FILE; NULL: an empty spec; "-": standard input. A file that is not one JSON
- * object ends the process with EX_DATAERR. The caller owns the object. */
+/* Reads the spec in the file of -f. file NULL: returns an empty spec; file "-": reads standard
+ * input. A file that is not one JSON object ends the process with EX_DATAERR. The caller owns the
+ * object. */
 json_t *needs_read_spec(const char *file);
 
 #endif

@@ -1,5 +1,5 @@
-/* Parses --net [INTERFACE:]SIZE[/TIME] or --net [INTERFACE:]background into a claim of a spec. The
- * broker checks sizes, rates and names, as in all specs. */
+/* Makes a claim of a spec from the option --net [INTERFACE:]SIZE[/TIME] or --net
+ * [INTERFACE:]background. The broker checks sizes, rates and names, as in all specs. */
 #ifndef RTF_NET_OPTION_H
 #define RTF_NET_OPTION_H
 

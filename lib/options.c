@@ -12,8 +12,8 @@
 static const char *program; /* NULL: no options are being parsed */
 static int status_unwritten;
 
-/* Runs at exit(3), which argp calls after it has printed --help or --version: reports that the text
- * could not be written. */
+/* Reports that the text of --help or --version could not be written. Runs at exit(3), which argp
+ * calls after it has printed the text. */
 static void check_output(void)
 {
     if (program == NULL || (fflush(stdout) == 0 && !ferror(stdout)))

@@ -11,8 +11,8 @@
 
 const char *paragraph_get(const struct paragraph *paragraph, const char *key)
 {
-    /* compares the first character before calling strcmp: a call for each key took a fifth of a
-     * plugin's time */
+    /* compares the first character before it calls strcmp, because a call for each key took a fifth
+     * of a plugin's time */
     for (int i = 0; i < paragraph->count; i++)
         if (paragraph->pair[i].key[0] == key[0] && strcmp(paragraph->pair[i].key, key) == 0)
             return paragraph->pair[i].value;
@@ -170,7 +170,9 @@ static char *reserve(struct paragraph_output *output, size_t more)
             capacity *= 2;
         char *data = realloc(output->data, capacity);
         if (data == NULL)
-            abort(); /* half a message in the stream would be worse than the end of this program */
+            /* no memory: half a message in the stream would be worse than the end of this
+             * program */
+            abort();
         output->data = data;
         output->capacity = capacity;
     }

@@ -2,9 +2,9 @@
  *
  * A paragraph is one or more lines KEY=VALUE, followed by an empty line. KEY is [a-z][a-z0-9_]*.
  * VALUE is printable ASCII (0x20..0x7e) and may be empty. A key appears once. A paragraph has at
- * most PARAGRAPH_PAIRS lines and PARAGRAPH_BYTES bytes. Anything else is malformed, and the stream
- * cannot be used after that. rtf-plugin(7) documents the format for plugin authors. The
- * broker's journal has this format, too. */
+ * most PARAGRAPH_PAIRS lines and PARAGRAPH_BYTES bytes. Any other text is malformed, and after
+ * malformed text the stream cannot be used. rtf-plugin(7) documents the format for plugin authors.
+ * The broker's journal has this format, too. */
 #ifndef RTF_PARAGRAPH_H
 #define RTF_PARAGRAPH_H
 
@@ -42,7 +42,7 @@ const char *paragraph_get(const struct paragraph *paragraph, const char *key);
 int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max,
                          uint64_t *value);
 
-/* Writes the key "ABOUT_WHAT", for one of several similar values. The caller makes sure that the
+/* Joins the words `about` and `what` to a key such as "units_count". The caller makes sure that the
  * key fits. Returns joined. */
 const char *paragraph_key(char joined[static KEY_BYTES], const char *about, const char *what);
 
@@ -59,8 +59,9 @@ int paragraph_take(struct paragraph_input *input, struct paragraph *paragraph, c
 
 void paragraph_input_free(struct paragraph_input *input);
 
-/* Append one line. A value must be printable ASCII: another value is a bug in the caller and
- * aborts, because a newline in it would let a user's text end the paragraph. */
+/* Each of these functions appends one line. A value must be printable ASCII: otherwise a newline in
+ * a user's text could end the paragraph. With another value the function aborts, because the caller
+ * has a bug. */
 void paragraph_add(struct paragraph_output *output, const char *key, const char *value);
 void paragraph_add_format(struct paragraph_output *output, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -75,7 +76,7 @@ char *paragraph_clean(char *text);
 /* Appends the empty line that closes the paragraph. */
 void paragraph_close(struct paragraph_output *output);
 
-/* Appends text unchanged, for a reader of another format. */
+/* Appends text unchanged, for a reader that expects another format than paragraphs. */
 void paragraph_add_text(struct paragraph_output *output, const char *text, size_t length);
 
 /* Drops the first `length` bytes, which the caller has written. */

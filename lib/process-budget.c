@@ -20,9 +20,10 @@ enum { OPTIONS = 256, DEPTH = 16, GROUPS_MOST = 4096 };
 
 static const char controller[] = "perf_event";
 
-/* Writes the options of the hierarchy that has the controller, such as "perf_event,name=x". The
- * hierarchy may be mounted in another mount namespace, with further controllers, and then the
- * controller cannot be mounted alone. Without such a hierarchy: the controller alone. */
+/* Writes the mount options of the hierarchy that has the controller, such as "perf_event,name=x".
+ * Another mount namespace may have mounted this hierarchy with further controllers, and then the
+ * controller cannot be mounted alone. If no hierarchy has the controller, writes the name of the
+ * controller alone. */
 static void find_options(char options[static OPTIONS])
 {
     char line[OPTIONS + 64], copy[OPTIONS + 64];
@@ -75,8 +76,9 @@ static int mount_own(void)
     return root;
 }
 
-/* Opens the hierarchy that the administrator has mounted, if there is one, because it may have
- * further controllers, and then perf_event cannot be mounted alone. */
+/* If the administrator has mounted a hierarchy with perf_event, opens that hierarchy: it may have
+ * further controllers, and then perf_event cannot be mounted alone. Otherwise mounts a
+ * hierarchy. */
 int budget_hierarchy_open(void)
 {
     char mount[GROUP_BYTES];
@@ -99,8 +101,8 @@ static bool is_open_to_users(int directory, const char *file)
 
 static bool is_roots(int group, int depth, int *left);
 
-/* Looks at the owner before it opens the group, because a user can hold the lock of their own
- * directory for long, and whoever opens the directory waits for this lock. */
+/* Looks at the owner of the group before it opens the group. A user can hold the lock of their own
+ * directory for long, and a process that opens the directory waits for this lock. */
 static bool child_is_roots(int group, const char *name, int depth, int *left)
 {
     if (depth == 0 || --*left < 0 || is_open_to_users(group, name))
@@ -225,9 +227,10 @@ ssize_t budget_group_members(int group, pid_t **tids)
     return count;
 }
 
-/* ns. Moving tens of thousands of members would keep the attach helper from all other users. Members
- * that are left are ordinary. Their group is removed with a later reservation, when their process
- * has ended. Few members have more time: beside other programs they need a while to end. */
+/* How long budget_group_remove moves members, in ns. Moving tens of thousands of members would keep
+ * the attach helper from all other users, so the time is short. Members that are left are ordinary
+ * threads; budget_groups_sweep removes their group when their process has ended. If there are few
+ * members, the time is longer, because on a busy machine members need a while to end. */
 static const int64_t patience = INT64_C(40000000);
 static const int64_t patience_with_few = INT64_C(300000000);
 
@@ -249,7 +252,8 @@ bool budget_group_remove(int hierarchy, const char *name)
            unlinkat(hierarchy, name, AT_REMOVEDIR) == 0;
 }
 
-/* True: this is the name of a group of a process (budget_group_name), and the process has ended. */
+/* True if this is the name of the group of a process (budget_group_name), and the process has
+ * ended. */
 static bool is_of_ended(const char *name)
 {
     int process, length = 0;
@@ -289,7 +293,7 @@ int budget_counter_open(int group, int cpu, uint64_t nanoseconds)
     return event_open(&counter, group, cpu);
 }
 
-/* The period is for the guard to keep (op=begin of rtf-guard.c). */
+/* The counter only counts the runtime. The guard keeps the period (op=begin of rtf-guard.c). */
 bool budget_group_bound(int group, const struct process_budget *budget, int *counter)
 {
     *counter = budget_counter_open(group, budget->cpu, budget->runtime * 1000);

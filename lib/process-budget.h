@@ -8,11 +8,11 @@
  * The functions in the first part of this header do not depend on the mechanism that bounds a
  * group. process-budget.c has the only mechanism so far. Its groups are in the perf_event hierarchy
  * of cgroup version 1. This hierarchy only counts, service managers ignore it, and no other limit
- * depends on it. The hierarchy is mounted in no namespace, and the mount ends with its last
- * descriptor. The hierarchy lives on as long as it has a group, so a group survives the programs of
- * the broker, and the next broker's programs find the group. A perf event of the group on a CPU
- * becomes readable each time the members have used one more runtime there. Then rtf-guard makes all
- * members ordinary until the next period (libexec/guard/process-group.h).
+ * depends on it. The hierarchy is mounted in no mount namespace, and the mount ends when its last
+ * descriptor is closed. The hierarchy lives on as long as it has a group, so a group survives the
+ * programs of the broker, and the next broker's programs find the group. A perf event of the group
+ * on a CPU becomes readable each time the members have used one more runtime on this CPU. Then
+ * rtf-guard makes all members ordinary until the next period (libexec/guard/process-group.h).
  *
  * Where the kernel bounds groups itself, another file with the functions of the first part can take
  * the place of process-budget.c:
@@ -23,8 +23,8 @@
  *     HCBS             The hierarchy is version 2. budget_group_bound writes "RUNTIME PERIOD" to
  *                      cpu.rt.max. Linux 7.1 has no such file yet; patches for it are discussed.
  *
- * With such a file no guard is needed, and no other program of rtf changes. rtf-doctor(1) says what
- * the kernel has (libexec/front/doctor/process-budget.sh). */
+ * If such a file takes the place of process-budget.c, groups need no guard, and no other program of
+ * rtf changes. rtf-doctor(1) says what the kernel has (libexec/front/doctor/process-budget.sh). */
 #ifndef RTF_PROCESS_BUDGET_H
 #define RTF_PROCESS_BUDGET_H
 
@@ -37,8 +37,8 @@
 
 /* ---- for any mechanism ---- */
 
-/* The launcher opens the hierarchy, which needs CAP_SYS_ADMIN, and passes it to the attach helper
- * and the guard as this descriptor. */
+/* BUDGET_HIERARCHY: the number of a descriptor. The launcher opens the hierarchy, which needs
+ * CAP_SYS_ADMIN, and passes it to the attach helper and the guard as this descriptor. */
 enum { BUDGET_GROUP_BYTES = 48, BUDGET_HIERARCHY = 4 };
 
 /* The members of a group may use `runtime` of one CPU in each `period`, us. */
@@ -47,21 +47,21 @@ struct process_budget {
     uint64_t runtime, period;
 };
 
-/* The most members of a group. More would take the attach helper and the guard too long, and they
- * serve all users. */
+/* The largest number of members of a group. More members would take the attach helper and the guard
+ * too long, because these two programs serve all users. */
 enum { PROCESS_MEMBERS_MAX = 512 };
 
-/* Opens the root of the hierarchy. -1 with errno. budget_hierarchy_got returns BUDGET_HIERARCHY, or
- * -1 with errno. */
+/* Opens the root of the hierarchy. -1 with errno. budget_hierarchy_got returns BUDGET_HIERARCHY if
+ * the launcher has passed this descriptor, or -1 with errno. */
 int budget_hierarchy_open(void);
 int budget_hierarchy_got(void);
 
-/* True: only root can move threads between the groups. Otherwise a user who owns a group could move
- * their own threads into it, out of the group that bounds them. */
+/* True if only root can move threads between the groups. If a user owned a group, they could move
+ * their threads into this group, and so out of the group that bounds the threads. */
 bool budget_hierarchy_is_roots(int hierarchy);
 
-/* True if some process may still be in a group: a record of a process exists
- * (libexec/attach/process-attach.h). */
+/* True if some process may still be in a group, because the attach helper has left a record of a
+ * process (libexec/attach/process-attach.h). */
 #define BUDGET_RECORDS RUN_DIRECTORY "/rtf-"
 bool budget_record_is_left(void);
 
@@ -73,9 +73,10 @@ void budget_group_name(pid_t process, uint64_t started_by, char name[static BUDG
  * caller owns the descriptor of the group. -1 with errno. */
 int budget_group_make(int hierarchy, const char *name, pid_t process);
 
-/* Bounds what the members use, in place of an earlier bound. *counter: becomes readable each time
- * the members have had budget->runtime more of budget->cpu, and the guard has to act; the caller
- * owns it. -1: the kernel bounds the group, and needs no guard. False with errno. */
+/* Bounds the CPU time of the members, and replaces an earlier bound. *counter: a descriptor that
+ * becomes readable each time the members together have used budget->runtime more of budget->cpu.
+ * Then the guard has to act. The caller owns the descriptor. *counter = -1: the kernel itself
+ * bounds the group, and needs no guard. False with errno. */
 bool budget_group_bound(int group, const struct process_budget *budget, int *counter);
 
 /* Opens an existing group. -1 with errno: ENOENT if there is no such group. */
@@ -89,16 +90,16 @@ ssize_t budget_group_members(int group, pid_t **tids);
  * may keep the group (EBUSY). */
 bool budget_group_remove(int hierarchy, const char *name);
 
-/* Removes the groups of processes that have ended, where ending members had kept them. Calls `gone`
- * for each removed group. */
+/* Removes groups of processes that have ended. Such a group is left over if members were still
+ * ending when budget_group_remove tried to remove it. Calls `gone` for each removed group. */
 void budget_groups_sweep(int hierarchy, void (*gone)(const char *name));
 
 /* ---- only for the guard ---- */
 
-/* Opens an event that becomes readable each time the members have had `nanoseconds` more of this
- * CPU, counted between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps two pages,
- * see task-events.h. The event of budget_starts_open becomes readable each time a member starts a
- * thread or process on this CPU. -1 with errno. */
+/* Opens an event that becomes readable each time the members together have used `nanoseconds` more
+ * of this CPU, counted between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps
+ * two pages, see task-events.h. The event of budget_starts_open becomes readable each time a member
+ * starts a thread or process on this CPU. -1 with errno. */
 int budget_counter_open(int group, int cpu, uint64_t nanoseconds);
 int budget_starts_open(int group, int cpu);
 

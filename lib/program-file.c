@@ -69,7 +69,8 @@ static const char *const of_spec[] = {"runtime",
                                       "comment"};
 enum { OF_SPEC = sizeof of_spec / sizeof *of_spec };
 
-/* The keys of a spec that are for the whole process, or for the whole machine. */
+/* The keys of a spec that concern the whole process or the whole machine. A file states them beside
+ * its rules. */
 static const char *const of_whole[] = {"lock_memory", "cpu_latency", "network", "disk"};
 enum { OF_WHOLE = sizeof of_whole / sizeof *of_whole };
 
@@ -96,7 +97,7 @@ bool program_states_whole(const struct program_file *file)
     return extras_any(&file->whole.extras) || file->whole.claims != NULL;
 }
 
-/* True: specs have this key, but a rule must not state it. */
+/* True if a spec or a program file may have this key. */
 static bool is_of_spec(const char *key, const json_t *value)
 {
     char why[REASON_BYTES];
@@ -140,7 +141,7 @@ static bool states_needs(const json_t *rule)
     return false;
 }
 
-/* Checks the needs of a rule. NULL: they fit together; else the wrong key. */
+/* Checks whether the needs of a rule fit together. NULL: they do; else the wrong key. */
 static const char *needs_relations(const json_t *object, struct spec *spec, char *why)
 {
     const char *wrong = take_modes(object, spec, why);
@@ -152,7 +153,7 @@ static const char *needs_relations(const json_t *object, struct spec *spec, char
     return "units";
 }
 
-/* Checks a whole rule. NULL: its keys fit together; else the wrong key. */
+/* Checks whether the keys of a whole rule fit together. NULL: they do; else the wrong key. */
 static const char *rule_relations(const json_t *object, struct rule *rule, char *why)
 {
     const bool needs = states_needs(object);
@@ -234,8 +235,8 @@ static bool take_path(const json_t *value, struct program_file *file, char *why)
     return take_path_of("program", value, file->path, why);
 }
 
-/* Takes the path of a cgroup. The root is refused, because each process is in the root or below
- * it. */
+/* Parses the path of a cgroup. The root is refused, because every process of the machine is in the
+ * root or below the root. */
 static bool take_group(const json_t *value, struct program_file *file, char *why)
 {
     if (!take_path_of("cgroup", value, file->group, why))
@@ -304,7 +305,7 @@ static bool take_key(const char *key, const json_t *value, struct program_file *
                                   : spec_unknown_key(&guess, why);
 }
 
-/* Checks the keys beside the rules. NULL: they fit together; else the wrong key. */
+/* Checks whether the keys beside the rules fit together. NULL: they do; else the wrong key. */
 static const char *relations(const struct program_file *file, char *why)
 {
     const int stated = (file->process != 0) + (file->path[0] != '\0') + (file->group[0] != '\0');
@@ -372,7 +373,8 @@ enum program_parsed program_parse(const char *text, size_t length, struct progra
 {
     static const char word[] = "\"threads\"";
     *file = NULL;
-    /* a text without the word "threads" is no program file: saves parsing each spec twice */
+    /* a text without the word "threads" is no program file; this test saves parsing each spec
+     * twice */
     if (memmem(text, length, word, sizeof word - 1) == NULL)
         return PROGRAM_NOT;
     json_t *object = spec_object(text, length, reason);

@@ -29,8 +29,8 @@ static bool lock(int file, int how)
     return fcntl(file, how, &whole) == 0;
 }
 
-/* Opens and locks an entry. Between opening and locking register_tidy may have removed the file as
- * stale. */
+/* Opens and locks an entry. Tries again if register_tidy removes the file as stale between opening
+ * and locking. */
 static int take(int directory, const char *name)
 {
     for (int tries = 0; tries < TRIES; tries++) {
@@ -49,8 +49,8 @@ static bool write_entry(int file, const char *text, size_t length)
     return file >= 0 && ftruncate(file, 0) == 0 && pwrite(file, text, length, 0) == (ssize_t)length;
 }
 
-/* Reads the entry of a broker. False: not a complete entry. A broker that has just started has
- * written nothing yet. */
+/* Reads the entry of a broker. False: the entry is not complete, for example because a broker that
+ * has just started has written nothing yet. */
 static bool read_entry(int file, struct registered *broker)
 {
     char text[TEXT];
@@ -108,8 +108,8 @@ static bool each_name(int directory, bool (*each)(int directory, const char *nam
     return good;
 }
 
-/* True if no process holds the file's lock. Entries have POSIX locks; files of register_lock have
- * flock(2) locks. */
+/* True if no process holds the lock of the file. The lock of an entry is a POSIX lock; the lock of
+ * a file of register_lock is a flock(2) lock. */
 static bool is_nobodys(int file, const char *name)
 {
     return name[0] == '.' ? flock(file, LOCK_EX | LOCK_NB) == 0 : lock(file, F_SETLK);
@@ -181,12 +181,14 @@ static int take_lock(const char *name)
         return file;
     if (file >= 0)
         close(file);
-    errno = locked ? ENOENT : error; /* register_tidy removed the file just then */
+    /* ENOENT: register_tidy has just removed the file, and the caller tries again */
+    errno = locked ? ENOENT : error;
     return -1;
 }
 
-/* Tries again if register_tidy has just removed the file. Does not make the directory, because a
- * confined process cannot make it; register_lock makes it if needed. */
+/* Takes the lock, and tries again if register_tidy has just removed the file. Does not make the
+ * directory of the register, because a confined process cannot make it; register_lock makes the
+ * directory if needed. */
 static int take_lock_at_once(const char *name)
 {
     int file = take_lock(name);
@@ -210,8 +212,8 @@ int register_lock(const char *name)
 
 /* ---- this broker's entry ---- */
 
-/* Makes this broker's entry. The directory may have to be made again, because another program may
- * just have removed it with its last entry. -1 with errno. */
+/* Makes this broker's entry. Makes the directory again if another program has just removed the
+ * directory with its last entry. -1 with errno. */
 static int take_in_register(void)
 {
     for (int tries = 0; tries < TRIES; tries++) {

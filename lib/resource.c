@@ -11,7 +11,7 @@ enum { UNITS_MAX = 1000000000 };
 
 static const struct {
     const char *name, *where;
-    size_t where_bytes; /* with its final zero */
+    size_t where_bytes; /* the size of the member `where`, with the final zero */
     struct claim_key keys[CLAIM_VALUES];
 } resources[RESOURCES] = {
     [RESOURCE_CPU] = {.name = "cpu"},

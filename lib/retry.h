@@ -7,16 +7,18 @@
 
 #include "thread.h"
 
-/* Call this after failure number `tries` (from 0 on) of a call on a thread, with its errno. True:
- * the error is temporary, and the function has slept 1 ms; repeat the call. A caller that gave up
- * could wrongly take the thread for ended or ordinary, and the thread would keep its real-time
- * attributes. */
+/* Call this after a call on a thread has failed, while errno is the error of this call. tries: the
+ * number of earlier failures, 0 at first. True: the error is temporary, and the function has slept
+ * 1 ms; the caller repeats the call. A caller that gave up could wrongly take the thread for ended
+ * or ordinary, and the thread would keep its real-time attributes. */
 bool retry_again(int tries);
 
-/* sched_setattr(2) with policy and parameters of *wanted, without its CPUs. -1 with errno. */
+/* Calls sched_setattr(2) with the policy and parameters of *wanted, and repeats the call after a
+ * temporary error. Does not set the CPUs of *wanted. -1 with errno. */
 int retry_set(pid_t tid, const struct attributes *wanted);
 
-/* thread_attributes, repeated. False with errno; ESRCH: the thread has ended. */
+/* Like thread_attributes, but repeats the call after a temporary error. False with errno; ESRCH:
+ * the thread has ended. */
 bool retry_get(pid_t tid, struct attributes *now);
 
 #endif

@@ -20,9 +20,9 @@ static bool is_in_place(int fd)
            held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-/* Makes, opens and locks the directory. The last program that uses the directory may remove it
- * between any two steps here, so the steps are repeated; MOST tries in a row cannot all fail for
- * this reason. */
+/* Makes, opens and locks the directory. Another program, the last one to use the directory, may
+ * remove the directory between any two steps here. So the function repeats the steps. MOST tries in
+ * a row cannot all fail for this reason. */
 int run_directory_hold(void)
 {
     enum { MOST = 100 };

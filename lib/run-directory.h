@@ -1,5 +1,5 @@
-/* /run/rtf, for files that are valid only until the next boot, such as the record of scheduling
- * domains.
+/* Makes and removes /run/rtf, the directory for files that are valid only until the next boot, such
+ * as the record of scheduling domains.
  *
  * The first program that uses the directory makes it, and the last program removes it if it is
  * empty. Several brokers may use it at once. A Landlock rule belongs to an inode, so a directory
@@ -13,9 +13,9 @@
 
 #define RUN_DIRECTORY "/run/rtf"
 
-/* The sticky bit marks a directory made by rtf, also after the process that made it was killed; in
- * a directory that only root can write it has no other meaning. Only root can read the directory: a
- * user who could open it could lock it. */
+/* The sticky bit marks a directory made by rtf, also after the process that made it was killed. In
+ * a directory that only root can write, the sticky bit has no other meaning. Only root can read the
+ * directory, because a user who could open the directory could also lock it. */
 #define RUN_DIRECTORY_MODE (S_ISVTX | 0711)
 
 /* Makes the directory if it is missing, and keeps other programs from removing it. Returns a

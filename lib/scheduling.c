@@ -22,16 +22,16 @@ uint64_t scheduling_counted_us(void)
     return demote_counted_us();
 }
 
-/* True if the caller passed a pidfd, and its thread has ended. Start times cannot show this if
- * another thread got the id within the same clock tick. */
+/* True if the caller passed a pidfd, and the thread of the pidfd has ended. Start times do not show
+ * this end if another thread got the same id within one clock tick. */
 static bool passed_has_ended(const struct target *target)
 {
     return target->pidfd >= 0 && thread_has_ended(target->pidfd);
 }
 
-/* True if the caller passed a pidfd, and the pidfd suffices to identify the thread: the caller
- * opened it when it identified the thread, so the pidfd belongs to this thread for ever. False for
- * a thread of root, because only /proc shows whether it is a kernel thread. */
+/* True if the caller passed a pidfd, and the pidfd suffices to identify the thread. The caller
+ * opened the pidfd when it identified the thread, so the pidfd belongs to this thread for ever.
+ * False for a thread of root, because only /proc shows whether a thread is a kernel thread. */
 static bool is_passed(const struct target *target, struct identity *identity)
 {
     *identity = (struct identity){.started_by = target->started_by};
@@ -39,8 +39,9 @@ static bool is_passed(const struct target *target, struct identity *identity)
            identity->tid == target->tid && identity->real_uid != 0 && !passed_has_ended(target);
 }
 
-/* Opens the thread and proves that it is the thread of *target. Returns a pidfd; -1 with errno,
- * ESRCH if the id belongs to another thread. Sets process and uids of *identity only if `whole`. */
+/* Opens a pidfd of the thread, and proves that the thread is the thread of *target. Returns the
+ * pidfd; -1 with errno, ESRCH if the id belongs to another thread. Sets process and uids of
+ * *identity only if `whole` is true. */
 static int hold_once(const struct target *target, bool whole, struct identity *identity)
 {
     const pid_t tid = target->tid;
@@ -86,7 +87,7 @@ static enum apply_result check_owner(const struct identity *identity, uid_t owne
         return APPLY_DONE;
     return apply_refuse(
         reason,
-        "thread %d runs as uid %u (effective %u, saved %u, for files %u), the spec belongs to uid %u",
+        "thread %d runs as uid %u (effective %u, saved %u, for files %u), but the spec belongs to uid %u",
         (int)identity->tid, identity->real_uid, identity->effective_uid, identity->saved_uid,
         identity->files_uid, owner);
 }
@@ -102,9 +103,9 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
     char cpus[CPU_LIST_TEXT];
     cpu_set_t now;
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && CPU_EQUAL(&now, wanted))
-        /* The thread has these CPUs already, for example from its domain, and they are not set
-         * again: a set affinity would pass to its children, also to children that leave the
-         * domain. */
+        /* The thread has these CPUs already, for example from its domain, so the affinity is not
+         * set. If it were set, the children of the thread would inherit it, also children that
+         * leave the domain. */
         return APPLY_DONE;
     int result, tries = 0;
     do
@@ -137,7 +138,8 @@ static int only_cpu(const cpu_set_t *cpus)
     return cpu;
 }
 
-/* Returns the CPU of the scheduling domain that the thread has to enter; -1: no domain. */
+/* Returns the CPU of the scheduling domain that the thread has to enter; -1: the thread has to
+ * enter no domain. */
 static int wanted_domain(const struct attributes *wanted)
 {
     return wanted->domain ? only_cpu(&wanted->cpus) : -1;
@@ -169,7 +171,7 @@ static int present_domain(const struct identity *identity, const struct placemen
     return sscanf(move.from, "rtf-%d", &cpu) == 1 ? cpu : -1;
 }
 
-/* Moves the thread, which must be ordinary. */
+/* Moves the thread from one domain to another. The thread must be ordinary. */
 static enum apply_result make_move(const struct identity *identity, const struct move *move,
                                    const struct placement *placement, char *reason)
 {
@@ -184,8 +186,8 @@ static enum apply_result make_move(const struct identity *identity, const struct
 
 enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APPLY_REASON])
 {
-    /* The child needs a little runtime to end. EBUSY also means that the CPUs are accepted, because
-     * the kernel checks the CPUs before the bandwidth. */
+    /* The child needs a little runtime to end. After EBUSY the kernel has also accepted the CPUs,
+     * because it checks the CPUs before the bandwidth. */
     const struct attributes wanted = {.policy = POLICY_DEADLINE,
                                       .reset_on_fork = true,
                                       .runtime = 10000,
@@ -211,9 +213,9 @@ enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APP
                         WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "the probe was killed");
 }
 
-/* True if the thread counts on a CPU outside of its new domain. For the kernel, a sleeping thread
- * stays on the CPU where it fell asleep, and until it wakes sched_setattr(2) checks the domain of
- * that CPU (measured on Linux 6.1 and 6.18). */
+/* True if the kernel still counts the thread on a CPU outside of its new domain. For the kernel, a
+ * sleeping thread stays on the CPU on which it fell asleep. Until the thread wakes,
+ * sched_setattr(2) checks the domain of that CPU (measured on Linux 6.1 and 6.18). */
 static bool sleeps_on_old_cpu(pid_t tid, const struct attributes *wanted)
 {
     struct identity now;
@@ -251,10 +253,10 @@ static struct before_promotion measure_before(const struct identity *identity)
     return (struct before_promotion){.our_cpu = sched_getcpu(), .consumed = consumed(identity)};
 }
 
-/* Sets the attributes, and tries for 2 ms while the thread is bound to its CPU: on PREEMPT_RT, a
- * thread that holds a lock in the kernel is bound (migrate_disable), whatever its affinity, and
- * SCHED_DEADLINE is refused. The refusal lasts long if the thread is preempted. *before: measured
- * before the last try. False with errno. */
+/* Sets the attributes, and tries for 2 ms if the kernel refuses. On PREEMPT_RT, a thread that holds
+ * a lock in the kernel is bound to its CPU (migrate_disable), whatever its affinity, and the kernel
+ * refuses SCHED_DEADLINE to a bound thread. If the thread is preempted meanwhile, the refusal lasts
+ * long. *before: the values before the last try. False with errno. */
 static bool set_once_unbound(const struct identity *identity, const struct attributes *wanted,
                              struct before_promotion *before)
 {
@@ -273,8 +275,9 @@ static bool set_once_unbound(const struct identity *identity, const struct attri
     return false;
 }
 
-/* After a refusal with EPERM: true if the cause is that the thread is bound to its CPU. The cause
- * is not the set of CPUs, because a child process can be SCHED_DEADLINE on the same CPUs. */
+/* After a refusal with EPERM: true if the thread is bound to its CPU. If a child process can be
+ * SCHED_DEADLINE on the same CPUs, the set of CPUs is not the cause of the refusal, so the thread
+ * must be bound. */
 static bool is_bound(const struct attributes *wanted)
 {
     char ignored[APPLY_REASON];
@@ -295,12 +298,14 @@ static bool is_alone(const struct identity *identity)
     char path[64];
     struct stat status;
     snprintf(path, sizeof path, "/proc/%d/task", (int)identity->process);
-    return stat(path, &status) == 0 && status.st_nlink == 2 + 1; /* one link for each thread */
+    /* the directory has two links, and one more for each thread */
+    return stat(path, &status) == 0 && status.st_nlink == 2 + 1;
 }
 
-/* True if the thread is sure to have used up its runtime since it became SCHED_DEADLINE: it has run
- * for its runtime, on the CPU of this program. On another CPU the thread may have run as an
- * ordinary thread until it became SCHED_DEADLINE, so the result is false there. */
+/* True if the thread has surely used up its runtime since it became SCHED_DEADLINE: it has run for
+ * as long as its runtime since *before, on the CPU of this program. On another CPU the thread may
+ * have run as an ordinary thread until it became SCHED_DEADLINE, so the result is false for another
+ * CPU. */
 static bool has_used_runtime(const struct identity *now, const struct identity *identity,
                              const struct attributes *wanted, const struct before_promotion *before)
 {
@@ -310,18 +315,20 @@ static bool has_used_runtime(const struct identity *now, const struct identity *
            (identity->tid != identity->process || is_alone(identity));
 }
 
-/* The kernel loses the replenishment of a thread that was demoted while its runtime was used up:
- * made SCHED_DEADLINE again, the thread waits for ever (measured on Linux 6.1 and 6.18). Such a
- * thread has no runtime left, its deadline does not change, and it does not run.
+/* The kernel loses the replenishment of a thread that was demoted while its runtime was used up.
+ * When such a thread is made SCHED_DEADLINE again, it waits for ever (measured on Linux 6.1 and
+ * 6.18). The signs are: the thread has no runtime left, its deadline does not change, and it does
+ * not run.
  *
- * The remedy: promote the thread with its own parameters, and demote it after its 0-lag time. The
- * kernel then clears the thread's state (task_non_contending), and the next promotion works. This
- * helps only while the thread runs or is runnable, not while it sleeps. */
+ * The remedy is to promote the thread (make it SCHED_DEADLINE) with its own parameters, and to
+ * demote it after its 0-lag time. Then the kernel clears the thread's state (task_non_contending),
+ * and the next promotion works. The remedy helps only while the thread runs or is runnable, not
+ * while it sleeps. */
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 
-/* Demotes and promotes the thread until its replenishment works. REFUSED: the kernel refuses, with
- * errno. PENDING: the thread sleeps, or RELEASES tries were not enough. */
+/* Demotes and promotes the thread until the kernel replenishes the thread's runtime again. REFUSED:
+ * the kernel refuses, with errno. PENDING: the thread sleeps, or RELEASES tries were not enough. */
 static enum apply_result restart_replenishment(const struct identity *identity,
                                                const struct attributes *wanted,
                                                struct before_promotion at)
@@ -383,8 +390,8 @@ static enum apply_result check_replenishment(const struct identity *identity,
     long long remaining, deadline;
     demote_read_budget(identity->tid, &remaining, &deadline);
     if (overrun->last_deadline != 0 && deadline != overrun->last_deadline)
-        /* The thread runs in a new period; it may have used up the runtime of this period by
-         * now. */
+        /* The thread has got a new period, so its replenishment works. (It may have used up the
+         * runtime of this period by now.) */
         return APPLY_DONE;
     if (overrun->deadline == 0 || deadline != overrun->deadline)
         return restart_replenishment(identity, wanted, before);
@@ -395,8 +402,8 @@ static enum apply_result check_replenishment(const struct identity *identity,
     return APPLY_REFUSED;
 }
 
-/* Makes the thread real-time. overrun: its last overrun, which is paid back by now; NULL: unknown.
- * REFUSED: the kernel refuses, with errno. */
+/* Makes the thread real-time. overrun: the last overrun of the thread, which the thread has paid
+ * back by now; NULL: unknown. REFUSED: the kernel refuses, with errno. */
 static enum apply_result promote(const struct identity *identity, const struct attributes *wanted,
                                  const struct overrun *overrun)
 {
@@ -410,8 +417,8 @@ static enum apply_result promote(const struct identity *identity, const struct a
 }
 
 /* Gives the thread its former attributes. First makes the thread ordinary, then moves it to its
- * CPUs, then makes it real-time again if *former is real-time. This order is needed because the
- * kernel refuses to change the affinity of a SCHED_DEADLINE thread. */
+ * former CPUs, then makes it real-time again if *former is real-time. This order is needed because
+ * the kernel refuses to change the affinity of a SCHED_DEADLINE thread. */
 static enum apply_result put_back(const struct identity *identity, const struct attributes *former,
                                   int domain, const struct placement *placement, char *reason)
 {
@@ -436,13 +443,15 @@ static enum apply_result put_back(const struct identity *identity, const struct 
     if (moved != APPLY_DONE || !policy_is_real_time(former->policy))
         return moved;
     moved = promote(identity, former, NULL);
-    /* After a refusal the thread stays ordinary, because no grant covers it any more. */
+    /* If the kernel refuses, the thread stays ordinary, because no grant covers the thread any
+     * more. */
     return moved == APPLY_REFUSED ? kernel_refusal(errno, tid, former, reason) : moved;
 }
 
-/* Changes a thread so that it is never real-time outside its CPUs. An ordinary thread is moved
- * first. A thread is demoted first if it leaves a domain, or if it is SCHED_DEADLINE, because the
- * kernel does not change the affinity of such a thread. */
+/* Gives a thread new attributes and CPUs, in an order in which the thread is never real-time
+ * outside its CPUs. An ordinary thread moves to the CPUs first. A thread is made ordinary first if
+ * it leaves a domain, or if it is SCHED_DEADLINE, because the kernel does not change the affinity
+ * of a SCHED_DEADLINE thread. */
 static enum apply_result change(const struct identity *identity, const struct attributes *former,
                                 const struct attributes *wanted, const struct placement *placement,
                                 char *reason)
@@ -463,7 +472,8 @@ static enum apply_result change(const struct identity *identity, const struct at
     enum apply_result done =
         move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
     if (done == APPLY_DONE && move.needed && !thread_is(tid, identity->started_by))
-        /* A move takes so long that the id may belong to another thread by now. */
+        /* checks the thread again, because a move takes so long that the id may belong to another
+         * thread by now */
         done = errno == ESRCH ? APPLY_GONE : refuse_unseen(tid, reason);
     if (done == APPLY_DONE)
         done = set_cpus(tid, &wanted->cpus, reason);
@@ -472,9 +482,10 @@ static enum apply_result change(const struct identity *identity, const struct at
     return done;
 }
 
-/* For a thread that has ended during the call. Makes the thread that has the id now ordinary,
- * because the call was not meant for it. If the ended thread still has the id, because nobody has
- * waited for it, it became SCHED_DEADLINE after its end, and gives the bandwidth back. */
+/* For a call whose thread has ended during the call. If another thread has the id now, the call has
+ * changed the wrong thread, and this function makes that thread ordinary. If no process has waited
+ * for the ended thread, the ended thread still has the id. It became SCHED_DEADLINE after its end,
+ * and this function takes its bandwidth back. */
 static enum apply_result demote_successor(pid_t tid, const struct attributes *made)
 {
     struct identity identity;
@@ -483,8 +494,8 @@ static enum apply_result demote_successor(pid_t tid, const struct attributes *ma
     return APPLY_GONE;
 }
 
-/* Makes sure that no other thread with this id stays real-time if the thread has ended during the
- * call. */
+/* Checks whether the thread has ended during the call. If so, makes sure that no other thread with
+ * the same id stays real-time. */
 static enum apply_result recheck_thread(int pidfd, pid_t tid, const struct attributes *made,
                                         enum apply_result done)
 {
@@ -546,7 +557,8 @@ enum apply_result scheduling_adjust(const struct target *target, const struct at
     if (!retry_get(tid, &now))
         done = APPLY_GONE;
     else if (now.policy != wanted->policy)
-        done = apply_refuse(reason, "thread %d is under %s, not %s: another program changed it",
+        done = apply_refuse(reason,
+                            "thread %d is under %s, not %s: another program changed its policy",
                             (int)tid, policy_name(now.policy), policy_name(wanted->policy));
     if (done == APPLY_DONE &&
         (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus))) {

@@ -51,8 +51,8 @@ ssize_t receive_with_fds(int socket, void *bytes, size_t size, int fds[], int co
     const struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
     if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
         return got;
-    /* More than `count` descriptors may come, because alignment makes the space for one hold two:
-     * the others are closed. */
+    /* More than `count` descriptors may arrive, because alignment makes the space for one
+     * descriptor hold two. The function closes the surplus descriptors. */
     int came = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof *fds);
     for (int i = 0; i < came; i++) {
         int fd;

@@ -1,4 +1,4 @@
-/* Datagrams that carry descriptors, over a SOCK_SEQPACKET socket. */
+/* Sends and receives datagrams that carry descriptors, over a SOCK_SEQPACKET socket. */
 #ifndef RTF_SEND_FDS_H
 #define RTF_SEND_FDS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { SEND_FDS_MAX = 4 }; /* descriptors in one datagram */
+enum { SEND_FDS_MAX = 4 }; /* the largest number of descriptors in one datagram */
 
 /* Sends a datagram with `count` descriptors. flags: as for sendmsg(2). False with errno. */
 bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count,
@@ -17,7 +17,8 @@ bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds,
  * tried again. Returns the datagram's length, 0 at the end of the stream, -1 with errno. */
 ssize_t receive_with_fds(int socket, void *bytes, size_t size, int fds[], int count);
 
-/* The same with one descriptor; fd = -1: none. */
+/* Like send_with_fds and receive_with_fds, but with one descriptor at most; fd = -1: no
+ * descriptor. */
 bool send_with_fd(int socket, const void *bytes, size_t length, int fd, int flags);
 ssize_t receive_with_fd(int socket, void *bytes, size_t size, int *fd);
 

@@ -14,8 +14,9 @@
 #include "paragraph.h"
 #include "spec.h"
 
-/* One state of one file; inode 0: no file. fresh: the file was read so soon after its change that a
- * later change can have the same time; then the digest of the text decides. */
+/* Identifies one state of one file; inode 0: no file. fresh: the file was read so soon after its
+ * change that a later change can have the same time. Then only the digest of the text shows whether
+ * the file has changed. */
 struct stamp {
     uint64_t inode;
     int64_t changed;
@@ -26,14 +27,14 @@ struct stamp {
 /* Compares inode and change time. */
 bool stamp_equal(const struct stamp *one, const struct stamp *other);
 
-/* SAME: unchanged since its content was last reported. BAD: unreadable or invalid; `reason` is a
- * sentence that says what is wrong and what is allowed. */
+/* SAME: the file is unchanged since the reader last reported its content. BAD: the file is
+ * unreadable or invalid; `reason` is a sentence that says what is wrong and what is allowed. */
 enum file_state { FILE_ABSENT, FILE_BAD, FILE_SAME, FILE_READ };
 
 struct file {
     enum file_state state;
     struct stamp stamp;
-    int64_t modified; /* mtime of a NAME.json that was READ, in ns; 0: not reported */
+    int64_t modified; /* the modification time of a NAME.json that was READ; 0: not reported */
     char reason[REASON_BYTES];
 };
 
@@ -43,8 +44,9 @@ bool file_is_another(const struct file *file, const struct stamp *judged);
 
 struct snapshot {
     struct file json, tid;
-    struct spec spec; /* the spec in NAME.json if that is READ; if it is BAD, only the token */
-    pid_t thread;     /* the thread in NAME.tid if that is READ */
+    /* the spec in NAME.json, if the state of NAME.json is READ; if BAD, only the token is set */
+    struct spec spec;
+    pid_t thread; /* the thread in NAME.tid, if the state of NAME.tid is READ */
     /* the id in NAME.tid if the reader cannot find the thread with this id (then `thread` is
      * TID_MAX, which no thread has); else 0 */
     pid_t thread_unseen;
@@ -55,8 +57,8 @@ void snapshot_add(struct paragraph_output *output, const struct snapshot *snapsh
 /* The caller frees snapshot->spec with spec_free, whatever the result. */
 bool snapshot_get(const struct paragraph *paragraph, struct snapshot *snapshot);
 
-/* Write and read one stamp: the keys KEY_inode, KEY_changed, and KEY_digest and KEY_fresh if
- * set. */
+/* stamp_add writes one stamp, and stamp_get reads it. The lines have the keys KEY_inode and
+ * KEY_changed, and also KEY_digest and KEY_fresh if these members are set. */
 void stamp_add(struct paragraph_output *output, const char *key, const struct stamp *stamp);
 bool stamp_get(const struct paragraph *paragraph, const char *key, struct stamp *stamp);
 

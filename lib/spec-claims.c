@@ -57,8 +57,8 @@ static bool take_claim_name(char *into, size_t size, const json_t *value, char *
     return true;
 }
 
-/* Takes a name, not a path, because a path must be looked up with the user's rights, and no program
- * of the broker follows a user's path. */
+/* Parses the name of a device. A path is refused: it would have to be looked up with the user's
+ * rights, and no program of the broker follows a user's path. */
 static bool take_where(struct claim *claim, const json_t *value, char *why)
 {
     const char *text = json_string_value(value);
@@ -67,7 +67,7 @@ static bool take_where(struct claim *claim, const json_t *value, char *why)
     if (claim->resource == RESOURCE_DISK && text != NULL && strchr(text, '/') != NULL)
         return fault(
             why,
-            "must be the name of a whole disk, such as \"sda\", and no path: 'lsblk' shows which one a path is on");
+            "must be the name of a whole disk, such as \"sda\", and not a path: 'lsblk' shows which disk a path is on");
     if (text == NULL || !where_is_valid(claim->resource, text, strlen(text)))
         return fault(why, "must be the name of %s",
                      claim->resource == RESOURCE_DISK ? "a disk, such as \"sda\""
@@ -76,7 +76,7 @@ static bool take_where(struct claim *claim, const json_t *value, char *why)
     return true;
 }
 
-/* Takes bytes per second: a number, a size, or a bit rate as of links. */
+/* Parses bytes per second: a number, a size, or a bit rate such as "10Mbit". */
 bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why)
 {
     uint64_t bits;
@@ -139,8 +139,8 @@ bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths,
            (bandwidths->desired == 0 || bytes_in_period(claim, bandwidths->desired, desired, why));
 }
 
-/* True if the claim states only a device and a plugin: a claim without a guarantee has no
- * amount. */
+/* For a claim without a guarantee ("background"), which has no amount: true if the claim states
+ * only a device and a plugin. */
 static bool says_only_where(const struct claim *claim, const json_t *value, char *why)
 {
     const char *key;
@@ -178,5 +178,5 @@ bool take_claim(enum resource resource, const json_t *value, struct claim **clai
     if (lacks != NULL)
         return fault(why, "lacks the key \"%s\"", lacks);
     return claim_desired(claim) == 0 || claim_desired(claim) >= claim->values[0] ||
-           fault(why, "desires less than it needs");
+           fault(why, "has a desired amount that is smaller than the needed amount");
 }

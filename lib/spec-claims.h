@@ -18,8 +18,8 @@ bool take_claim(enum resource resource, const json_t *value, struct claim **clai
 /* Parses one value of the claim, by its key. */
 bool take_claim_value(struct claim *claim, const char *name, const json_t *value, char *why);
 
-/* Parses a bandwidth: a number, a size, or a bit rate. settle_bandwidths converts it to bytes per
- * period of the claim; without a period, to bytes per second. */
+/* Parses a bandwidth: a number, a size, or a bit rate. settle_bandwidths converts the bandwidths to
+ * bytes per period of the claim; if the claim has no period, to bytes per second. */
 bool take_bandwidth(const json_t *value, uint64_t *bandwidth, char *why);
 bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths, char *why);
 

@@ -67,8 +67,8 @@ static bool get_name(const struct paragraph *paragraph, const char *key, size_t 
     return true;
 }
 
-/* False if a claim has `least`: only a grant may be larger than the request, so no spec may state
- * it. */
+/* False if a claim has the member `least`. A grant has this member if it is larger than the
+ * request, and a spec must not have it. */
 static bool claims_are_asked(const struct claim *claims)
 {
     while (claims != NULL && claims->least == 0)
@@ -101,8 +101,8 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         budget, waits, dry;
     const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
-    /* The token is read first, as in spec_parse, because the answer needs it even if the rest is
-     * wrong. */
+    /* The token is read first, as in spec_parse, because the broker's answer needs the token even
+     * if the rest of the spec is wrong. */
     if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) ||
         !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
         !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) ||

@@ -6,7 +6,7 @@
 #include "spec-claims.h"
 #include "spec-values.h"
 
-/* The needs of one mode. Where a mode states nothing, the value of the spec holds. */
+/* The needs of one mode. If the mode does not state a value, the value of the spec is here. */
 struct needs {
     uint64_t runtime, amounts[RESOURCES]; /* amounts: the first value of each claim */
 };
@@ -18,8 +18,8 @@ static struct claim *claim_on(struct claim *claims, enum resource resource)
     return claims;
 }
 
-/* Takes an object such as {"bytes": 512}, with only an amount, because a mode may change nothing
- * else of a claim. */
+/* Parses the amount that a mode states for a claim: an object such as {"bytes": 512}. The object
+ * has only an amount, because a mode may change nothing else of a claim. */
 static bool take_amount(const struct claim *claim, const json_t *value, uint64_t *amount, char *why)
 {
     struct claim other = *claim;

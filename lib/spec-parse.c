@@ -156,7 +156,8 @@ bool spec_take_comment(const json_t *value, void *into, char *reason)
     return true;
 }
 
-/* Skips a key that refers to all other keys; take_modes takes such keys at the end. */
+/* Skips the keys "modes" and "mode". They refer to all other keys, so take_modes parses them at the
+ * end. */
 static bool take_later(const json_t *value, void *into, char *reason)
 {
     (void)value;
@@ -217,7 +218,8 @@ static int line_of_key(const char *text, size_t length, int number)
     return line;
 }
 
-/* Shows the key only if it is valid, because control characters of a user must not reach a log. */
+/* Shows the key only if its characters are valid, because control characters of a user must not
+ * reach a log. */
 void spec_name_key(const char *text, size_t length, const char *key, int number,
                    char shown[static 112])
 {
@@ -288,7 +290,8 @@ bool spec_parse(const char *text, size_t length, struct spec *spec,
     json_t *object = spec_object(text, length, reason);
     if (object == NULL)
         return false;
-    /* The token is taken first, so that the answer to an invalid spec has it, too. */
+    /* The token is parsed first, so that the broker's answer to an invalid spec has the token,
+     * too. */
     (void)spec_take_token(json_object_get(object, "token"), &spec->token, why);
     json_object_foreach(object, key, value)
     {

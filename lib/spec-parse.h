@@ -10,8 +10,8 @@
 bool spec_parse(const char *text, size_t length, struct spec *spec,
                 char reason[static REASON_BYTES]);
 
-/* Parses NAME.tid: one decimal thread id, perhaps " inode=" and the inode of the thread's pidfd
- * (without it *inode is 0), and at most one newline. */
+/* Parses NAME.tid: one decimal thread id, then optionally " inode=" and the inode of the thread's
+ * pidfd, and at most one newline. If the text has no inode, *inode is 0. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid, uint64_t *inode);
 
 #endif

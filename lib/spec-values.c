@@ -5,8 +5,8 @@
 #include "units.h"
 #include "wire.h"
 
-/* Writes the sentence about a wrong time. It suggests the time that was probably meant by "1.5ms",
- * 1000.0 or 1e3. */
+/* Writes the sentence about a wrong time. For a value such as "1.5ms", 1000.0 or 1e3, the sentence
+ * suggests the time that the user probably meant. */
 static bool no_time(const json_t *value, char *reason)
 {
     static const char allowed[] =

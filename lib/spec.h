@@ -28,9 +28,9 @@ enum {
 /* The current mode of a spec that has several modes. */
 struct mode {
     char name[MODE_BYTES];
-    /* this mode's runtime; 0: the same as spec.runtime, the maximum over modes */
+    /* the runtime of this mode; 0: the same as spec.runtime, which is the maximum over all modes */
     uint64_t runtime;
-    uint64_t runtime_least; /* the minimum over modes; 0: the same as spec.runtime */
+    uint64_t runtime_least; /* the minimum runtime over all modes; 0: the same as spec.runtime */
 };
 
 struct spec {
@@ -39,20 +39,22 @@ struct spec {
     cpu_set_t *cpus;   /* the allowed CPUs; NULL: any */
     uint64_t expires;  /* us after the last write or touch; 0: the spec does not expire */
     int priority;      /* 1..99 */
-    /* for spare capacity beyond the needs: reservations with a larger importance get it first; with
-     * the same importance, in proportion to their weights; 0: not stated */
+    /* these two divide spare capacity: reservations with a larger importance get spare capacity
+     * first; with equal importance, they get it in proportion to their weights; 0: not stated */
     int importance, weight;
     struct extras extras; /* what the attached thread gets in addition to CPU time */
     pid_t attach;
-    /* only in the text: the inode of the thread's pidfd, stated if `attach` may be a number in
-     * another pid namespace; the reader then sets `attach` to the number in its own namespace */
+    /* only in the text: the inode of the thread's pidfd; stated if `attach` may be a number in
+     * another pid namespace. Then the reader sets `attach` to the number in the reader's
+     * namespace */
     uint64_t attach_inode;
     pid_t attach_unseen; /* the number of a thread that the reader cannot find; 0: none */
     bool ignore_admission, lifetime_thread;
-    /* the spec states "attach": null; the spec states "lifetime": "spec". For a key that the spec
-     * does not state, an attached thread keeps the value of the earlier spec */
+    /* attach_none: the spec states "attach": null. lifetime_spec: the spec states "lifetime":
+     * "spec". If a changed spec does not state one of these keys, the value of the earlier spec
+     * stays in force for a thread that is attached */
     bool attach_none, lifetime_spec;
-    /* only in a grant: the thread that an earlier spec has named stays attached */
+    /* only in a grant; true: the thread that an earlier spec has named stays attached */
     bool attach_kept;
     bool budget_process;  /* the runtime is for all threads of the process together */
     bool move_process;    /* the whole process may be moved into a scheduling domain */
@@ -79,13 +81,13 @@ void spec_take_mode(struct spec *spec, const struct mode *mode);
 const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES]);
 
 /* spec_add writes the spec as lines of a paragraph (spec-lines.c), without plugin and token if they
- * are NULL. spec_get reads such lines and repeats all checks of the text. False: spec_parse cannot
- * have returned this spec. Call spec_free in any case. */
+ * are NULL. spec_get reads such lines and repeats all checks of the text. False: the lines describe
+ * a spec that spec_parse never returns. Call spec_free in any case. */
 void spec_add(struct paragraph_output *output, const struct spec *spec);
 bool spec_get(const struct paragraph *paragraph, struct spec *spec);
 
-/* Write and read only the lines of the mode. Read the runtime before the mode, because
- * spec_get_mode compares both. */
+/* spec_add_mode writes the lines of the mode, and spec_get_mode reads them. Read the runtime before
+ * the mode, because spec_get_mode compares both. */
 void spec_add_mode(struct paragraph_output *output, const struct spec *spec);
 bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec);
 
@@ -99,8 +101,8 @@ uint64_t spec_least_runtime(const struct spec *spec);
 /* Returns the weight; 1, the default, if the spec states none. */
 int spec_weight(const struct spec *spec);
 
-/* Returns the window over which the runtime is spread: the smaller of period and deadline, or the
- * stated one of the two; 0: neither is stated. */
+/* Returns the window over which the runtime is spread: the smaller of period and deadline. If only
+ * one of the two is stated, returns that one; 0: neither is stated. */
 uint64_t spec_window(const struct spec *spec);
 
 #endif

@@ -117,8 +117,8 @@ static bool look(pid_t process, const char *file, pid_t tid, struct identity *id
     *identity = (struct identity){.tid = tid};
     if (!read_proc(process, file, text, sizeof text))
         return false;
-    /* The name in parentheses is the user's and may hold any byte: the fields start after the last
-     * ')'. */
+    /* The user chooses the name in parentheses, which may hold any byte. So the fields start after
+     * the last ')'. */
     const char *fields = strrchr(text, ')');
     if (fields == NULL ||
         sscanf(fields + 1,
@@ -236,12 +236,13 @@ int thread_find(pid_t tid, bool with_start, struct identity *identity)
     if (pidfd < 0)
         return -1;
     *identity = (struct identity){.tid = tid};
-    /* A thread of root may be a kernel thread, which only /proc shows. */
+    /* Only /proc shows whether a thread of root is a kernel thread, so the pidfd does not suffice
+     * for root. */
     bool by_pidfd = !with_start && thread_of_pidfd(pidfd, identity) && identity->tid == tid &&
                     identity->real_uid != 0;
     bool seen = by_pidfd || (thread_look(tid, identity) && thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
-    /* the pidfd shows below that the thread lived at this time */
+    /* the check of the pidfd below proves that the thread lived at this time */
     if (by_pidfd)
         identity->started_by = thread_now();
     if (seen && !identity->ended && !thread_has_ended(pidfd))
@@ -263,7 +264,7 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
             attributes->policy = (enum policy)i;
     attributes->reset_on_fork = (kernel.flags & SCHED_FLAG_RESET_ON_FORK) != 0;
     attributes->priority = (int)kernel.priority;
-    /* getpriority is needed because sched_getattr returns no nice value under real-time policies */
+    /* sched_getattr returns no nice value under real-time policies, but getpriority does */
     attributes->nice = policy_is_real_time(attributes->policy)
                            ? getpriority(PRIO_PROCESS, (id_t)tid)
                            : kernel.nice;
@@ -293,8 +294,8 @@ int64_t thread_started(const struct identity *identity)
     return booted + (int64_t)identity->start * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
-/* Joins prefix and key without printf(3), which is slow: an attachment has two dozen of these
- * keys. */
+/* Joins prefix and key. Does not use printf(3), which is slow, because an attachment has two dozen
+ * of these keys. */
 static const char *with_prefix(char name[static 48], const char *prefix, const char *key)
 {
     if (prefix[0] == '\0')

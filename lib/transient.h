@@ -1,5 +1,5 @@
-/* Transient errors. A program that takes such an error for the end of a thread would take the grant
- * away from a thread that still exists. */
+/* Recognizes transient errors. A program must not take such an error for the end of a thread: it
+ * would take the grant away from a thread that still exists. */
 #ifndef RTF_TRANSIENT_H
 #define RTF_TRANSIENT_H
 
@@ -8,9 +8,9 @@
 
 enum { TRANSIENT_TRIES = 3 };
 
-/* True if the error does not concern the object of the call, and the same call may succeed if
- * repeated at once. (But EAGAIN from opening a file for reading may mean that the file has a
- * lease.) */
+/* True if the error tells nothing about the object of the call, such as a file or a thread, and the
+ * same call may succeed if it is repeated at once. (But EAGAIN from opening a file for reading may
+ * mean that the file has a lease.) */
 static inline bool is_transient(int error)
 {
     return error == EINTR || error == ENOMEM || error == ENOSPC || error == EMFILE ||

@@ -74,8 +74,9 @@ char *format_time(uint64_t microseconds, char text[static TIME_TEXT])
     return text;
 }
 
-/* Writes the digits so that they end before `end`. This replaces printf(3), with which the thirty
- * numbers of each request made rtf_spec_create 5 us longer. */
+/* Writes the digits of a number so that the last digit is just before `end`. The function does not
+ * use printf(3): with printf(3), the thirty numbers of each request made rtf_spec_create 5 us
+ * longer. */
 static char *digits_before(char *end, uint64_t number)
 {
     do
@@ -135,7 +136,7 @@ bool parse_cpus(const char *text, cpu_set_t *cpus)
     }
 }
 
-/* Looks at whole words of the set, because most of its 1,024 bits are zero. */
+/* Looks at whole words of the set, because most of the 1,024 bits of a set are zero. */
 int cpu_from(const cpu_set_t *cpus, int cpu)
 {
     enum { BITS = 8 * sizeof(unsigned long), WORDS = CPU_SETSIZE / BITS };

@@ -1,7 +1,8 @@
 /* Parses and prints the numbers that people and protocols write, as exact integers.
  *
- * Times are microseconds. Utilization is in billionths of a CPU, rounded up, so that the charge is
- * never less than the use (equation 1 of the ReTiF paper). */
+ * Times are microseconds. Utilization is in billionths of a CPU, rounded up, so that the
+ * utilization that a plugin counts is never less than the real one (equation 1 of the ReTiF
+ * paper). */
 #ifndef RTF_UNITS_H
 #define RTF_UNITS_H
 
@@ -18,54 +19,57 @@
 
 enum { PRIORITY_MAX = 99, UTILIZATION_TEXT = 24, CPU_LIST_TEXT = 4096 };
 
-/* Plain decimal digits within [0, max], and nothing else. */
+/* Parses a number within [0, max]: plain decimal digits, and nothing else. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
 /* Reads a number within [0, max] at *text, and moves *text past it. */
 bool take_number(const char **text, uint64_t max, uint64_t *value);
 
-/* "250us", "8ms", "2s", "3min", "1h", "2d": digits and one unit, within [1us, TIME_MAX]. A number
- * without a unit is refused, because chrt(1) reads it as ns, ReTiF as us, and systemd as s. */
+/* Parses a time such as "250us", "8ms", "2s", "3min", "1h" or "2d": digits and one unit, within
+ * [1us, TIME_MAX]. A number without a unit is refused, because chrt(1) reads it as ns, ReTiF as us,
+ * and systemd as s. */
 bool parse_time(const char *text, uint64_t *microseconds);
 
-/* Like parse_time, up to WAIT_MAX. */
+/* Like parse_time, but takes times up to WAIT_MAX. */
 bool parse_wait(const char *text, uint64_t *microseconds);
 
-/* Writes a time as a spec has it: "1500us", "5ms" or "2s". Returns text. */
+/* Writes a time in the form of a spec: "1500us", "5ms" or "2s". Returns text. */
 enum { TIME_TEXT = 32 };
 char *format_time(uint64_t microseconds, char text[static TIME_TEXT]);
 
-/* A timeout for poll(2), in ms. Rounded up, because 0 would not wait. At most INT_MAX (24 days):
- * the caller polls again after that. */
+/* Returns a timeout for poll(2), in ms. The timeout is rounded up, because poll(2) does not wait
+ * with 0. It is at most INT_MAX (24 days); a caller with a longer time polls again. */
 int poll_milliseconds(int64_t nanoseconds);
 
-/* Guesses the time meant by invalid text such as "1.5ms", "5 MS" or "1e3us". True if the result is
- * a whole number of microseconds within [1us, TIME_MAX]. unit: the unit of a number without a unit,
- * in us; 0: no unit. Only for messages to people. */
+/* Guesses which time a user meant with invalid text such as "1.5ms", "5 MS" or "1e3us". True if the
+ * result is a whole number of microseconds within [1us, TIME_MAX]. unit: the unit that a number
+ * without a unit gets, in us; 0: such a number is no time. Only messages to users have the
+ * result. */
 bool guess_time(const char *text, uint64_t unit, uint64_t *microseconds);
 
-/* "0.5", "1", "2.25": at most nine decimals, for configuration files. */
+/* Parses a utilization of a configuration file, such as "0.5", "1" or "2.25", with at most nine
+ * decimals. */
 bool parse_utilization(const char *text, uint64_t *billionths);
 
 /* Writes the shortest exact decimal: "0.25" for 250000000. Returns text. */
 char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]);
 
-/* Print a number, and a time since 1970 in ns as stat -c %.9Z prints it: "1795213893.700001680" (an
- * earlier time is 0). The digits end at the end of `text`; the functions return the start of the
- * digits. Use these functions for text that is written with each request, because printf(3) takes
- * ten times as long. */
+/* format_number prints a number. format_seconds prints a time since 1970, given in ns, as stat -c
+ * %.9Z prints it: "1795213893.700001680" (an earlier time is 0). The digits end at the end of
+ * `text`; the functions return the start of the digits. Use these functions for text that is
+ * written with each request, because printf(3) takes ten times as long. */
 enum { NUMBER_TEXT = 21, SECONDS_TEXT = 32 };
 char *format_number(uint64_t number, char text[static NUMBER_TEXT]);
 char *format_seconds(int64_t nanoseconds, char text[static SECONDS_TEXT]);
 
-/* ceil(runtime / window) in billionths; window > 0. The maximum is UINT64_MAX. */
+/* Returns runtime / window in billionths, rounded up; window > 0. The maximum is UINT64_MAX. */
 uint64_t utilization(uint64_t runtime, uint64_t window);
 
-/* The largest runtime with utilization(runtime, window) <= billionths. */
+/* Returns the largest runtime with utilization(runtime, window) <= billionths. */
 uint64_t runtime_within(uint64_t billionths, uint64_t window);
 
-/* "0-3,6", as for taskset -c and cpuset.cpus; each CPU below CPU_SETSIZE. False: the text has
- * another form, or the list is empty. */
+/* Parses a list of CPUs such as "0-3,6", as for taskset -c and cpuset.cpus. Each CPU must be below
+ * CPU_SETSIZE. False: the text has another form, or the list is empty. */
 bool parse_cpus(const char *text, cpu_set_t *cpus);
 
 /* Returns the lowest CPU of the set with a number of at least `cpu`; CPU_SETSIZE: there is none. */

@@ -1,5 +1,5 @@
 /* -h, --help and --version of programs without other options, and a check that standard output was
- * written. This is a header because these programs share no object file. */
+ * written. The functions are in a header because these programs share no object file. */
 #ifndef RTF_USAGE_H
 #define RTF_USAGE_H
 
@@ -21,8 +21,8 @@ static inline int end_output(const char *name)
     return EX_IOERR;
 }
 
-/* True if the first argument is one of these options: then the text for the option is printed, and
- * *status is the exit status. usage: the text after the program's name. */
+/* If the first argument is --help or --version (or a short form), prints the text for this option,
+ * sets *status to the exit status, and returns true. usage: the text after the program's name. */
 static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage,
                                int *status)
 {

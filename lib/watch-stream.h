@@ -1,7 +1,7 @@
-/* The events that a user gets of their own threads, over the SOCK_SEQPACKET sockets `trace` and `why`
- * of the spool. The events of `why` also tell causes (RECORD_CALL and later kinds, and the members
- * `wait` and `others`). The user's process connects, and sends nothing. Each datagram that it gets
- * begins with a struct watch_head:
+/* The format of the events that a user gets of their own threads. The events come over the
+ * SOCK_SEQPACKET sockets `trace` and `why` of the spool. The events of `why` also tell causes
+ * (RECORD_CALL and later kinds, and the members `wait` and `others`). The user's process connects,
+ * and sends nothing. Each datagram to this process begins with a struct watch_head:
  *
  *   WATCH_REFUSED  count: an exit status; then a sentence. From the broker; nothing follows
  *   WATCH_BEGIN    struct watch_begin, then `count` thread ids: the recording has begun
@@ -19,7 +19,7 @@
 #define WATCH_SOCKET     "trace"
 #define WATCH_WHY_SOCKET "why"
 
-/* THREADS: the most threads of a user that are traced at a time. */
+/* WATCH_THREADS: the largest number of a user's threads that are traced at a time. */
 enum { WATCH_DATAGRAM = 48 << 10, WATCH_THREADS = 256, WATCH_NAME_BYTES = 16 };
 
 enum watch_kind { WATCH_REFUSED = 1, WATCH_BEGIN, WATCH_NAMES, WATCH_RECORDS, WATCH_END };
@@ -32,7 +32,7 @@ struct watch_begin {
     int64_t time; /* ns, CLOCK_MONOTONIC */
     uint32_t cpus;
     uint16_t knows_timers; /* 0: there are no records about timers */
-    uint16_t causes;       /* the causes that the records tell: enum events_causes */
+    uint16_t causes;       /* which causes the records tell (enum events_causes) */
 };
 
 struct watch_name {

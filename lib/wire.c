@@ -10,7 +10,7 @@ struct unit {
     uint64_t is;
 };
 
-/* Parses digits followed by one of the units. */
+/* Parses a number: digits followed by one of the units of the table. */
 static bool parse_with_unit(const char *text, const struct unit *units, uint64_t most,
                             uint64_t *value)
 {

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Another plugin's task. The task has a share of each CPU on which it may run, because it may use
- * any of these CPUs. */
+/* Another plugin's task. The task has its whole share on each CPU on which it may run, because it
+ * may use any of these CPUs. */
 struct foreign {
     uint64_t id;
     UT_hash_handle hh;

@@ -1,6 +1,7 @@
-/* The books of a plugin: all promises on its CPUs, to the plugin's own tasks and to other plugins'
- * tasks on the same CPUs. A task is found by its number in O(1). Each task has a share (cpus.h) of
- * the CPU at its place, an index of the plugin's CPUs. */
+/* The books of a plugin record all tasks on its CPUs: the plugin's own tasks, and other plugins'
+ * tasks on the same CPUs. A task (a thread with a reservation) is found by its number in O(1). Each
+ * task has a share (cpus.h) of one CPU. The place of a task is the index of this CPU among the
+ * plugin's CPUs. */
 #ifndef RTF_BOOKS_H
 #define RTF_BOOKS_H
 
@@ -28,37 +29,40 @@ struct books {
     struct cpus cpus;
     struct task *tasks;
     struct foreign *foreign;
-    uint64_t (*log)(uint32_t weight); /* computes share.log; NULL: no test needs it */
-    bool by_period;                   /* weight of other plugins' tasks: C/T, not C/min(T, D) */
-    bool keep_unstated;               /* also record tasks without runtime or period */
+    uint64_t (*log)(uint32_t weight); /* computes share.log; NULL: no test needs share.log */
+    /* true: the weight of another plugin's task is C/T, not C/min(T, D) */
+    bool by_period;
+    /* true: the books also record tasks without runtime or period */
+    bool keep_unstated;
 };
 
 /* Returns the task with this number; NULL: the books have no such task. */
 struct task *books_find(const struct books *books, uint64_t id);
 
-/* Records a task on the CPU at `place`. old: the task if the books have it, which first leaves its
- * present CPU; else NULL. */
+/* Records a task on the CPU at `place`. old: the task, if the books have it already; then the task
+ * first leaves its present CPU. old = NULL: a new task. */
 struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place,
                          uint32_t weight, struct timing timing);
 void books_strike(struct books *books, struct task *task);
 
-/* Returns the task's share of its CPU, so that the caller can compute sums without this task; NULL
- * for no task. */
+/* Returns the task's share of its CPU, so that the caller can compute sums without this task.
+ * Returns NULL if task is NULL. */
 const struct share *books_share(const struct task *task);
 
-/* Handles op=load: another plugin's task came, changed or ended. counts = false: the task takes no
- * time from this plugin. A task without a runtime, or without a period or deadline to divide by,
- * has no weight. */
+/* Handles the request op=load: a task of another plugin has begun, changed or ended. counts =
+ * false: the task takes no time from this plugin's tasks. A task has no weight if it has no
+ * runtime, or neither a period nor a deadline. */
 void books_load(struct books *books, const struct request *request, bool counts);
 
-/* Returns the share that a task of this or another plugin has of the CPU at `place`; NULL: none. */
+/* Returns the share that a task, of this or another plugin, has of the CPU at `place`; NULL: the
+ * task has no share of this CPU. */
 const struct share *books_share_on(const struct books *books, uint64_t id, int place);
 
 /* True if the CPU has a task of this plugin other than task `but`. */
 bool books_has_own(const struct books *books, const struct cpu *cpu, uint64_t but);
 
-/* Returns the task's timing with this runtime; the deadline is at most the period. Without a
- * runtime or period only the owner is set. */
+/* Returns the timing of the requested task, with this runtime. The deadline is at most the period.
+ * If there is no runtime or no period, only the owner is set. */
 struct timing request_timing(const struct request *request, uint64_t runtime);
 
 /* Returns the utilization charged for a runtime: at most one CPU, because a thread never uses

@@ -1,13 +1,14 @@
 #include "demand.h"
 
-#define NEVER (UINT64_C(1) << 62) /* larger bounds count as infinite: all sums stay below 2^63 */
+/* a bound that is not below this one counts as infinite, so that all sums stay below 2^63 */
+#define NEVER (UINT64_C(1) << 62)
 
-/* the bits of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+/* number of bits after the point in a utilization; C < 2^32, so C << 32 does not overflow */
 enum { UNIT_BITS = 32 };
 
-/* Returns an upper bound, rounded up, for every t with h(t) + blocking > t: (sum of (T - D) C/T,
- * plus blocking) / (1 - U). This is a bound because a task has at most (t - D)/T + 1 jobs in h(t).
- * NEVER: U is too close to 1. */
+/* Returns an upper bound, rounded up, of all t with h(t) + blocking > t, where h(t) is the demand
+ * (demand.h). The bound is (sum of (T - D) C/T, plus blocking) / (1 - U). It holds because a task
+ * has at most (t - D)/T + 1 jobs in h(t). NEVER: U is too close to 1. */
 static uint64_t bound_by_utilization(const struct set_task *task, size_t count, uint64_t blocking)
 {
     const uint64_t one = UINT64_C(1) << UNIT_BITS;
@@ -25,8 +26,8 @@ static uint64_t bound_by_utilization(const struct set_task *task, size_t count, 
     return bound < NEVER ? (uint64_t)bound : NEVER;
 }
 
-/* Returns another upper bound for every t with h(t) + blocking > t: the end of the first busy
- * period, if all tasks and the blocking begin at once. Returns `bound` if the busy period is not
+/* Returns another upper bound of all t with h(t) + blocking > t: the end of the first busy period,
+ * if all tasks and the blocking begin at the same time. Returns `bound` if the busy period is not
  * shorter, or is not found within half of the steps. */
 static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, uint64_t blocking,
                                      uint64_t bound, uint64_t *steps)
@@ -43,10 +44,10 @@ static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, 
     return next <= length ? next : bound;
 }
 
-/* Returns the time that a task of another user can take in an interval of t beyond its part of
- * h(t): an overrun, and a part of one job if the thread sleeps until shortly before the deadline of
- * this job. Then the kernel leaves the thread a part of its runtime, in proportion to the time left
- * until the deadline. */
+/* Returns the time that a task of another user can take in an interval of t us, beyond the task's
+ * part of h(t). This time is an overrun, and a part of one job: if the thread sleeps until shortly
+ * before the deadline of a job, the kernel leaves the thread a part of its runtime, in proportion
+ * to the time left until the deadline. */
 static uint64_t beyond(const struct set_task *task, uint64_t t)
 {
     const struct timing *own = &task->timing;
@@ -56,9 +57,9 @@ static uint64_t beyond(const struct set_task *task, uint64_t t)
     return task->overrun + (own->runtime * rest + own->deadline - 1) / own->deadline;
 }
 
-/* Returns the most that the tasks of other users take beyond h(t) from a user who has a deadline
- * within t. The sum of this time and h(t) never falls as t grows, and exceeds t between two
- * deadlines only if it exceeds t at the next deadline. */
+/* For each user who has a deadline within t, the tasks of all other users can take time beyond
+ * h(t). Returns the largest of these times. The sum of the result and h(t) never falls as t grows.
+ * Between two deadlines, the sum exceeds t only if the sum also exceeds t at the next deadline. */
 static uint64_t taken_by_others(const struct set_task *task, size_t count, uint64_t t)
 {
     uint64_t all = 0, most = 0, of_user[SET_TASKS + 1] = {0};
@@ -107,8 +108,8 @@ static uint64_t first_deadline(const struct set_task *task, size_t count)
     return first;
 }
 
-/* The largest possible result of taken_by_others: overruns, and a runtime of each task. All 0 if
- * there is only one user. */
+/* The largest possible result of taken_by_others: the overruns of all tasks, and one runtime of
+ * each task. Both are 0 if all tasks belong to one user. */
 struct extra {
     uint64_t overruns, runtimes;
 };
@@ -125,15 +126,15 @@ static struct extra extra_of(const struct set_task *task, size_t count)
     return users > 1 ? extra : (struct extra){0};
 }
 
-/* Checks deadlines from the bound downwards. h never falls as t grows, so h(t) = s < t proves that
- * no deadline in [s, t] is missed. */
+/* Checks the deadlines from the bound downwards. The demand h(t) never falls as t grows. So if h(t)
+ * = s < t, no task misses a deadline in [s, t], and the search goes on at s. */
 enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking,
                          uint64_t *steps)
 {
     int full = compare_utilization(task, count, ONE_CPU);
     const struct extra extra = extra_of(task, count);
     if (full > 0 || (full == 0 && blocking + extra.overruns > 0))
-        /* with U = 1, h(hyperperiod) = hyperperiod, and nothing is left for the rest */
+        /* with U = 1, h(hyperperiod) = hyperperiod, so no time is left for blocking and overruns */
         return TOO_MUCH;
     uint64_t first = first_deadline(task, count);
     uint64_t bound = bound_by_utilization(task, count, blocking + extra.overruns + extra.runtimes);

@@ -1,9 +1,10 @@
-/* disk - admission to the time of a disk: for each claim, bytes divided by the disk's throughput
- * (in blocks of the claim's size, at random places) and by the period; the sum stays within a
- * threshold (equation 1 of the paper on FRSH/FORB, section 4.2)
+/* disk - admission of claims to the time of a disk. The share of a claim is its bytes, divided by
+ * the disk's throughput (in blocks of the claim's size, at random places) and by the claim's
+ * period. The sum of all shares stays within a threshold (equation 1 of the paper on FRSH/FORB,
+ * section 4.2).
  *
- * throughput= is the measurement of rtf-probe. threshold= is the share of the disk's time that
- * claims may have (default: 0.8, disk.h). */
+ * throughput= is the measurement of rtf-probe. threshold= is the share of the disk's time that all
+ * claims together may have (default: 0.8, disk.h). */
 #include <inttypes.h>
 
 #include "amounts.h"
@@ -22,7 +23,7 @@ static const char *take_throughput(const char *value)
                : "must be bytes per second by block size, in ascending order, such as 4KiB:900kB,32KiB:5400kB";
 }
 
-/* Checks the name of the device, which only the broker compares with claims. */
+/* Checks the name of the device. Only the broker compares this name with claims. */
 static const char *take_device(const char *value)
 {
     return value[0] != '\0' ? NULL : "must be the name of a disk, such as sda";

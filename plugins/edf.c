@@ -1,5 +1,5 @@
-/* edf - earliest deadline first on SCHED_DEADLINE, partitioned by worst fit (section 5.1 of the
- * ReTiF paper)
+/* edf - earliest deadline first on SCHED_DEADLINE. Each task gets a partition, the least loaded one
+ * (worst fit, section 5.1 of the ReTiF paper).
  * - partition=unthrottled: each CPU is a partition; the kernel's own admission test is off.
  * - partition=cpuset: each CPU is a partition, with the kernel's own admission test.
  * - partition=global: all CPUs form one pool, with the kernel's own admission test. */
@@ -16,24 +16,25 @@ enum partition { GLOBAL, UNTHROTTLED, CPUSET };
 enum admission { UNSET = -1, DENSITY, DEMAND, BANDWIDTH, GFB };
 enum { KERNEL_RUNTIME_MIN = 2 }; /* us; the kernel's minimum is 1024 ns */
 enum { OVERRUN_MAX = 1000000 };  /* us */
-/* us: where a timer of the kernel ends runtimes, hrtick_start in kernel/sched/core.c sets it to no
- * shorter time, so a thread with a rest of 1 us runs for 10 us */
+/* us: the shortest time of the kernel's timer that ends runtimes (hrtick_start in
+ * kernel/sched/core.c). A thread with 1 us of runtime left can run for these 10 us */
 enum { TIMER_LEAST = 10 };
 enum { OVERRUNS_TEXT = 160 };
 
 static struct {
     struct books books;
     int admission, partition;
-    uint64_t capacity;               /* U^thr of one CPU, or of the pool */
+    /* the largest sum of utilizations on one CPU or in the pool (U^thr in the paper) */
+    uint64_t capacity;
     uint64_t period_min, period_max; /* the kernel's limits, us */
     uint64_t overrun; /* us: what a thread can take beyond its runtime; 0: not counted */
     uint64_t tick;    /* us: overrun=tick; 0: the overrun does not depend on the tick */
     struct exact exact;
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
-/* Takes the value of overrun=. "tick" is the length of a tick, or less while a request says that
- * the broker keeps a timer on which ends runtimes (know_timer). A timer that somebody else has
- * turned on does not count, because it may be turned off later. */
+/* Takes the value of overrun=. "tick" stands for the length of a tick. It stands for less if a
+ * request says that the broker keeps the kernel's timer for runtimes turned on (know_timer). A
+ * timer that another program has turned on does not count, because it may be turned off later. */
 static const char *take_overrun(const char *value)
 {
     if (strcmp(value, "tick") == 0)
@@ -70,7 +71,7 @@ static uint64_t kernel_setting(const char *path, uint64_t otherwise)
 
 static const char *setup(struct config *config)
 {
-    /* If the test is a sum of C/T over several CPUs, it proves only that lateness is bounded. */
+    /* A test of the sum of C/T over several CPUs proves only that lateness is bounded. */
     static const char *const proves[] = {[DENSITY] = "sufficient",
                                          [DEMAND] = "exact",
                                          [BANDWIDTH] = "necessary",
@@ -85,7 +86,8 @@ static const char *setup(struct config *config)
                    ? "partition=global tests all CPUs together: use admission=bandwidth or admission=gfb"
                    : "admission=bandwidth and admission=gfb test all CPUs together: use partition=global, or admission=density or admission=demand";
     uint64_t threshold = config->threshold;
-    /* 0.9 is the part that the kernel's own test leaves, because its fair servers take the rest */
+    /* 0.9 is the part that the kernel's own test leaves, because the kernel's fair servers take
+     * 0.05 */
     if (threshold == THRESHOLD_UNSET)
         threshold = edf.partition == UNTHROTTLED ? ONE_CPU / 100 * 95 : ONE_CPU / 10 * 9;
     edf.capacity = pooled ? threshold * (uint64_t)CPU_COUNT(&config->cpus) : threshold;
@@ -107,13 +109,13 @@ static const char *setup(struct config *config)
 
 /* ---- The weight of a task, and the remaining capacity ---- */
 
-/* Returns min{T, D}, as in equation 1 of the ReTiF paper, in us. */
+/* Returns the smaller of period and deadline in us: min{T, D} in equation 1 of the ReTiF paper. */
 static uint64_t window(const struct request *request)
 {
     return request->deadline > 0 ? least(request->period, request->deadline) : request->period;
 }
 
-/* Returns the divisor of the runtime in the admission test, in us. */
+/* Returns the time by which the admission test divides the runtime, in us. */
 static uint64_t base(const struct request *request)
 {
     return edf.admission == DENSITY || edf.admission == GFB ? window(request) : request->period;
@@ -129,9 +131,10 @@ static uint64_t heaviest(const struct cpu *cpu, const struct share *gone)
     return weight;
 }
 
-/* Returns the largest density d that fits into the pool: sum <= m s - (m - 1) max on m CPUs of
- * speed s, where the sum includes d and d may be the maximum (Goossens, Funk and Baruah). left: m s
- * minus the other tasks' densities. */
+/* Returns the largest density d that fits into the pool, by the test of Goossens, Funk and Baruah:
+ * on m CPUs of speed s, the sum of all densities is at most m s - (m - 1) max, where max is the
+ * largest density. Both the sum and the maximum include d. left: m s minus the other tasks'
+ * densities. */
 static uint64_t room_in_pool(const struct cpu *pool, const struct share *gone, uint64_t left)
 {
     uint64_t count = (uint64_t)CPU_COUNT(&edf.books.cpus.set), most = heaviest(pool, gone);
@@ -146,8 +149,9 @@ static struct overruns overruns_beside(const struct cpu *cpu, const struct share
     return edf.overrun == 0 ? (struct overruns){0} : overruns_on(cpu, gone, asked, edf.overrun);
 }
 
-/* Returns the room on the CPU without the share `gone`: U^thr - U_k, less the part that overruns
- * can take beside a task with the timing `asked`, whose runtime does not matter. */
+/* Returns the utilization that is left on the CPU without the share `gone`: U^thr - U_k, minus the
+ * part of the CPU that overruns can take beside a task with the timing `asked`. The runtime in
+ * `asked` does not matter. */
 static uint64_t room_without(const struct cpu *cpu, const struct share *gone,
                              const struct timing *asked)
 {
@@ -162,8 +166,9 @@ static uint64_t room(const struct cpu *cpu, const struct task *old, const struct
     return room_without(cpu, books_share(old), &asked);
 }
 
-/* Returns the CPU with the most room in a test by sum: a runtime that does not fit on it fits on no
- * CPU. With overruns this CPU need not be the least loaded one. */
+/* Returns the CPU with the most room, for a test that compares a sum with a limit. A runtime that
+ * does not fit on this CPU fits on no CPU. If overruns count, this CPU need not be the least loaded
+ * one. */
 static const struct cpu *roomiest(const struct task *old, const struct request *request)
 {
     const struct cpu *best = cpus_least_loaded(&edf.books.cpus, books_share(old));
@@ -186,15 +191,15 @@ static uint64_t room_when_empty(void)
                                 : edf.capacity;
 }
 
-/* True if the task is granted without the test. This needs a kernel whose own admission test is
- * off. */
+/* True if the plugin grants the task without the test. This is possible only if the kernel's own
+ * admission test is off. */
 static bool ignores_test(const struct request *request)
 {
     return request->ignore_admission && edf.partition == UNTHROTTLED;
 }
 
-/* Sets the overrun of a thread: the request says (hrtick=) whether a timer of the kernel ends
- * runtimes, or the tick. */
+/* Sets the longest overrun of a thread. The request says with hrtick= whether a timer of the kernel
+ * ends runtimes, or only the tick. */
 static void know_timer(const struct request *request)
 {
     if (edf.tick != 0)
@@ -239,8 +244,8 @@ static uint64_t nearest(const struct request *request, const struct task *old, u
     return runtime < KERNEL_RUNTIME_MIN ? 0 : runtime;
 }
 
-/* Returns the kernel's least runtime if it would be granted; 0: it would not. `largest` is the
- * largest runtime that would be granted, or 0 if the search for it took too long. */
+/* Returns the least runtime of the kernel, if a request for it would be granted; else 0. largest:
+ * the largest runtime that would be granted; 0: the search for this runtime took too long. */
 static uint64_t nearest_minimum(const struct request *request, const struct task *old,
                                 uint64_t ceiling, uint64_t largest)
 {
@@ -305,7 +310,7 @@ static void refuse(const struct request *request, const struct task *old, uint64
         answer_nearest_minimum(out, nearest_minimum(request, old, ceiling, runtime));
 }
 
-/* A CPU and the runtime it can give. cpu = NULL: no CPU has enough. */
+/* A CPU, and the runtime that it can give. cpu = NULL: no CPU has enough time. */
 struct offer {
     const struct cpu *cpu;
     uint64_t runtime;
@@ -315,7 +320,8 @@ static struct offer offer_by_sum(const struct request *request, const struct tas
                                  uint64_t most)
 {
     uint64_t asked = utilization(request->runtime, base(request));
-    /* A changed task stays on its CPU if possible: a move costs the thread its cache. */
+    /* A changed task stays on its CPU if possible, because a moved thread has to fill its cache
+     * anew. */
     const struct cpu *cpu = old == NULL ? NULL : &edf.books.cpus.cpu[old->share.place];
     if (cpu == NULL || !cpu_is_open(&edf.books.cpus, cpu) || asked > room(cpu, old, request))
         cpu = roomiest(old, request);
@@ -360,7 +366,8 @@ static const char *edf_accept(const struct request *request, struct paragraph_ou
     if (request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling) {
         offer = edf.admission == DEMAND ? offer_by_demand(request, old, most, &why)
                                         : offer_by_sum(request, old, most);
-        /* without the test, only the needed runtime is granted, not the desired one */
+        /* a task that is granted without the test gets only the needed runtime, not the desired
+         * one */
         if (offer.cpu == NULL && ignores_test(request))
             offer = (struct offer){cpus_least_loaded(&edf.books.cpus, books_share(old)),
                                    request->runtime};
@@ -404,7 +411,7 @@ static const char *edf_release(const struct request *request, struct paragraph_o
 }
 
 /* True if another plugin's task takes time from this plugin's threads. False for FIFO and RR
- * threads, because they run below SCHED_DEADLINE and take no time from it. */
+ * threads: this plugin's threads are SCHED_DEADLINE, and run before them. */
 static bool counts(const struct request *request)
 {
     return request->policy != POLICY_FIFO && request->policy != POLICY_RR;
@@ -417,13 +424,16 @@ static const char *edf_load(const struct request *request)
 }
 
 /* Tests the sum of densities with another plugin's task, on every CPU on which that task may run
- * and that has own tasks. False: too much, and the refusal is written. */
+ * and this plugin has a task. False: the sum is too large on some CPU, and the refusal is
+ * written. */
 static bool judge_by_sum(const struct request *request, struct paragraph_output *out)
 {
     const struct cpus *cpus = &edf.books.cpus;
     const struct cpu *fullest = NULL;
     struct timing timing = request_timing(request, request->runtime);
-    timing.deadline = 0; /* 0, because the other plugin tests its task's deadline itself */
+    /* the deadline does not count, because the other plugin tests the deadline of its task
+     * itself */
+    timing.deadline = 0;
     uint64_t left = UINT64_MAX, asked = utilization(request->runtime, window(request));
     char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
     for (int i = 0; i < cpus->count; i++) {

@@ -20,7 +20,7 @@ const char *exact_setup(struct exact *exact, bool is_exact)
 struct candidate {
     struct timing timing;
     const struct task *old; /* the task's present state, if the books have the task */
-    /* true: a task of another plugin, which the books may have under `id` */
+    /* true: the candidate is a task of another plugin, which the books may have under `id` */
     bool foreign;
     uint64_t id;
 };
@@ -30,8 +30,8 @@ struct probe {
     struct set_task *asked;
 };
 
-/* Returns the cost, in steps of the test, of sorting `count` tasks by level, and of comparing the
- * users of each two tasks if `compares`. */
+/* Returns the number of steps that it costs to sort `count` tasks by level, and, if `compares`, to
+ * compare the users of each two tasks. */
 static uint64_t collecting_steps(uint64_t count, bool compares)
 {
     return 50 + 4 * count + (compares ? count * count / 8 : 0);
@@ -49,7 +49,8 @@ static void collect(const struct exact *exact, const struct cpu *cpu, const stru
     }
 }
 
-/* Collects the tasks for a test. Returns FITS, or the reason why this CPU cannot be tested. */
+/* Collects the tasks of the CPU, and the candidate, for a test. Returns FITS if the CPU can be
+ * tested, or the reason why it cannot be tested. */
 static enum outcome prepare(const struct exact *exact, const struct cpu *cpu,
                             const struct candidate *candidate, struct probe *probe, uint64_t *steps)
 {
@@ -100,8 +101,8 @@ static enum outcome test_with(const struct exact *exact, struct probe *probe, ui
     return outcome;
 }
 
-/* Searches the largest runtime that fits, from `fits` up to below `fails`. A runtime whose test is
- * too complex counts as not fitting. */
+/* Searches for the largest runtime that fits, from `fits` up to below `fails`. A runtime does not
+ * count as fitting if its test needs too many steps. */
 static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t fits,
                         uint64_t fails, uint64_t *steps)
 {
@@ -127,8 +128,8 @@ static enum outcome takes(const struct exact *exact, const struct cpu *cpu,
     return outcome == FITS ? test_with(exact, &probe, candidate->timing.runtime, steps) : outcome;
 }
 
-/* True if this CPU fails by the sum alone, even without the rounding errors of its load. Then all
- * CPUs with a higher load fail, too. */
+/* True if the sum of C/T alone shows that the task does not fit on this CPU, even if the load is
+ * corrected by its rounding errors. Then the task fits on no CPU with a higher load either. */
 static bool is_full(const struct exact *exact, const struct cpu *cpu, uint64_t runtime,
                     uint64_t period)
 {
@@ -196,8 +197,8 @@ static void improve(const struct exact *exact, const struct cpu *cpu,
         *best = largest(exact, &probe, *best + 1, ceiling + 1, steps);
 }
 
-/* True if a new request with this runtime would be granted. Repeats the choice of a CPU as a new
- * request would make it, with its own limit of steps, because a refusal must name only a runtime
+/* True if a new request with this runtime would be granted. The function chooses a CPU as for a new
+ * request, with the limit of steps of a new request, because a refusal must name only a runtime
  * that would be granted. */
 static bool would_be_granted(const struct exact *exact, struct candidate candidate,
                              uint64_t runtime)
@@ -239,7 +240,7 @@ static bool fits_nowhere(const struct exact *exact, const struct timing *timing)
     return test_with(exact, &probe, timing->runtime, &steps) == TOO_MUCH;
 }
 
-/* Refuses because the CPU cannot be tested. */
+/* Writes the refusal of a task when the CPU cannot be tested. */
 static void refuse_test(const struct exact *exact, const struct exact_refusal *why,
                         struct paragraph_output *out)
 {
@@ -276,8 +277,8 @@ void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
 
 /* ---- Other plugins' tasks ---- */
 
-/* True if this plugin's tasks keep their deadlines beside this runtime, on every CPU on which the
- * other plugin's task may run. */
+/* True if this plugin's tasks keep their deadlines beside the candidate, another plugin's task, on
+ * every CPU on which the candidate may run. */
 static bool is_borne(const struct exact *exact, const struct request *request,
                      const struct candidate *candidate, struct exact_refusal *why)
 {
@@ -306,7 +307,8 @@ static bool is_borne_with(const struct exact *exact, const struct request *reque
     return is_borne(exact, request, &candidate, &why);
 }
 
-/* Returns the largest runtime of another plugin's task that all its CPUs bear: each CPU lowers the
+/* Returns the largest runtime of another plugin's task beside which this plugin's tasks keep their
+ * deadlines, on all CPUs of that task. The loop tests one CPU after another; each CPU may lower the
  * runtime that the CPUs before it allowed. */
 static uint64_t nearest_load(const struct exact *exact, const struct request *request,
                              const struct candidate *candidate)

@@ -1,11 +1,12 @@
-/* Admission by an exact test, which looks at all tasks of a CPU: chooses the CPU for a task, finds
- * the largest runtime that fits, and decides whether this plugin's own tasks keep their deadlines
- * beside another plugin's task.
+/* Admission by an exact test, which looks at all tasks of a CPU. The functions choose the CPU for a
+ * task, find the largest runtime that fits, and decide whether this plugin's own tasks keep their
+ * deadlines beside another plugin's task.
  *
  * A hostile task set can make such a test very long. So one test costs at most TEST_STEPS, and all
  * tests of one search (for a CPU, for the nearest runtime, or for another plugin's task) at most
- * SEARCH_STEPS. The search tries CPUs in the order of worst fit until its steps are used up: on a
- * machine with hundreds of busy CPUs it may not reach the CPUs with the highest load. */
+ * SEARCH_STEPS. The search begins with the least loaded CPU (worst fit), and ends when its steps
+ * are used up. On a machine with hundreds of busy CPUs, the search may not reach the CPUs with the
+ * highest load. */
 #ifndef RTF_EXACT_H
 #define RTF_EXACT_H
 
@@ -19,13 +20,14 @@ struct exact {
     const char *word;               /* "admission=demand" */
     uint64_t limit;                 /* the limit of the sum of C/T, in billionths */
     uint64_t blocking, fair_server; /* us, see plugins.conf(5) */
-    uint64_t overrun; /* us: what a task can take beyond its runtime; tick-overruns.h */
+    /* us: the time that a task can take beyond its runtime; see tick-overruns.h */
+    uint64_t overrun;
     enum outcome (*test)(const struct set_task *task, size_t count, uint64_t blocking,
                          uint64_t *steps);
 
-    /* Functions of a plugin with fixed priorities; else NULL. enter puts a task on a CPU
-     * tentatively and returns the task's level. Then level_of returns the level of another share of
-     * this CPU. undo removes the task again. */
+    /* These three functions belong to a plugin with fixed priorities; in another plugin they are
+     * NULL. enter puts a task on a CPU tentatively, and returns the task's level. After enter,
+     * level_of returns the level of another share of this CPU. undo removes the task again. */
     int (*enter)(const struct cpu *cpu, const struct task *old, const struct timing *timing);
     void (*undo)(void);
     int (*level_of)(const struct share *share);
@@ -40,18 +42,21 @@ struct exact {
 
 #define TIME_UNSET UINT64_MAX
 
-/* Fills in defaults. NULL, or a fault: a word for exact tests was given, but is_exact is false. */
+/* Fills in defaults. Returns NULL, or a sentence about a fault: the configuration has a word for
+ * exact tests, but is_exact is false. */
 const char *exact_setup(struct exact *exact, bool is_exact);
 
-/* The reason why no CPU takes a task: a CPU, and the outcome of its test. The CPU is the first one
- * with the largest outcome (enum outcome); the least loaded CPU if all outcomes are TOO_MUCH. */
+/* The reason why no CPU takes a task: the outcome of the test on one CPU. This CPU is the first one
+ * with the largest value of enum outcome. If all outcomes are TOO_MUCH, it is the least loaded
+ * CPU. */
 struct exact_refusal {
     const struct cpu *cpu;
     enum outcome outcome;
 };
 
-/* Chooses the CPU for a task: its present CPU if the task is known (`old`) and fits there, else the
- * least loaded CPU on which the task fits. NULL: no CPU. */
+/* Chooses the CPU for a task. old: the task, if the books have it; then its present CPU is chosen
+ * if the task fits on this CPU. Otherwise the least loaded CPU is chosen on which the task fits.
+ * NULL: the task fits on no CPU. */
 const struct cpu *exact_choose(const struct exact *exact, const struct task *old,
                                const struct timing *timing, struct exact_refusal *why);
 

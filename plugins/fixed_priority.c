@@ -1,5 +1,6 @@
-/* Maps requested priorities to the plugin's range and keeps their order, on the CPU with the fewest
- * tasks. Nothing is tested: every task has the weight 1, whatever it states. */
+/* Puts each task on the CPU with the fewest tasks, and maps the requested priorities to the
+ * plugin's range without changing their order. The plugin tests nothing: every task has the weight
+ * 1, whatever the task states. */
 #include "fixed_priority.h"
 
 #include "ranked.h"
@@ -31,8 +32,8 @@ static bool has_room(const struct cpu *cpu, uint32_t key, const struct task *old
            levels_have_room(&fixed.ranked.levels, cpu->place, key, old);
 }
 
-/* Returns the CPU for a task: its present CPU if it has one, else the CPU with the fewest tasks.
- * With exhausted=reject, if that CPU has no free level: another CPU that has one. */
+/* Returns the CPU for a task: the task's present CPU if it has one, else the CPU with the fewest
+ * tasks. With exhausted=reject, a CPU that has no level for the task's priority does not count. */
 static const struct cpu *choose(uint32_t key, const struct task *old)
 {
     struct cpus *cpus = &fixed.ranked.books.cpus;
@@ -86,8 +87,8 @@ static const char *fixed_release(const struct request *request, struct paragraph
     return NULL;
 }
 
-/* Handles op=load: does nothing, because other plugins' tasks do not change the choice of a CPU if
- * nothing is tested. */
+/* Handles the request op=load, about a task of another plugin. Does nothing, because this plugin
+ * tests nothing, and other plugins' tasks do not change its choice of a CPU. */
 static const char *fixed_load(const struct request *request)
 {
     (void)request;

@@ -4,11 +4,11 @@
 
 #include "units.h"
 
-/* Computes one bit per step: squaring x doubles its logarithm, whose whole part is the next bit. x
- * is in [1, 2) with 62 fractional bits and is rounded up in each step, so the result is an upper
- * bound. The error of step i is at most 2^-61 and counts 2^-i in the result; the sum of all errors
- * is below a thousandth of the last bit. The rest that the last line rounds up is below one bit. So
- * LOG_ERROR has ample margin. */
+/* Computes one bit of the logarithm per step. Squaring x doubles its logarithm, and the whole part
+ * of the doubled logarithm is the next bit. x is in [1, 2), has 62 fractional bits, and is rounded
+ * up in each step, so the result is an upper bound. The error of step i is at most 2^-61, and
+ * counts 2^-i times in the result. So the sum of all errors is below a thousandth of the last bit.
+ * The last line rounds up by less than one bit. So LOG_ERROR is more than large enough. */
 uint64_t log2_above(uint32_t billionths)
 {
     if (billionths >= ONE_CPU)
@@ -29,8 +29,8 @@ uint64_t log2_above(uint32_t billionths)
     return log + (x > one);
 }
 
-/* Multiplies each half of the list on its own, because GMP is fast when both factors have similar
- * sizes. */
+/* Computes the product of a list. Multiplies each half of the list on its own, because GMP is fast
+ * when both factors have similar sizes. */
 static void multiply(mpz_t product, const uint32_t *billionths, size_t count)
 {
     if (count <= 8) {

@@ -1,7 +1,8 @@
 /* The hyperbolic bound, prod(1 + U_i) <= 2 (Bini and Buttazzo), without floating point.
  *
- * A sum of logarithms needs one addition per task, and a subtraction restores the sum exactly. Only
- * when the sum is too close to the bound is the product itself computed. */
+ * The test compares a sum of logarithms with log2(2). A new task needs one addition, and the end of
+ * a task needs one subtraction, which restores the sum exactly. The product itself is computed only
+ * if the sum is too close to the bound. */
 #ifndef RTF_HYPERBOLIC_H
 #define RTF_HYPERBOLIC_H
 
@@ -14,7 +15,7 @@
 /* 0 <= log2_above(U) - log2(1 + U) < LOG_ERROR, in units of 2^-48. */
 enum { LOG_ERROR = 2 };
 
-/* log2(1 + U) in units of 2^-48, rounded up; U in billionths, at most ONE_CPU. */
+/* Returns log2(1 + U) in units of 2^-48, rounded up; U in billionths, at most ONE_CPU. */
 uint64_t log2_above(uint32_t billionths);
 
 /* True if prod(1 + U_i) <= 2, computed exactly. count > 0. */

@@ -97,14 +97,14 @@ static struct level_key *first_above(const struct ladder *ladder, int level)
 
 /* ---- The level of a new key ---- */
 
-/* A level for a new key, and the direction in which the keys that have the level now must move: -1
+/* The level for a new key. step: the direction in which the keys on this level have to move: -1
  * down, 1 up, 0 not at all. */
 struct slot {
     int level, step;
 };
 
-/* Returns the nearest free level, from `level` in direction `step`; *keys: the number of keys
- * between the two levels. 0: no free level. */
+/* Returns the free level that is nearest to `level` in the direction `step`; 0: no level is free.
+ * *keys: the number of keys on the levels before the free level. */
 static int free_from(const struct levels *levels, const struct ladder *ladder, int level, int step,
                      uint32_t *keys)
 {
@@ -117,9 +117,10 @@ static int free_from(const struct levels *levels, const struct ladder *ladder, i
     return 0;
 }
 
-/* Finds a level for a new key if no level is free between `below` and `above`, the levels of the
- * next lower and the next higher key (either may be just outside of the range). The direction with
- * fewer keys moves; if neither can move, the new key shares the less crowded level. */
+/* Finds a level for a new key if no level is free between `below` and `above`. These are the levels
+ * of the next lower and the next higher key; either may be just outside of the range. The lower
+ * keys move down, or the higher keys move up, whichever are fewer. If there is no free level, the
+ * new key shares the level with fewer keys. */
 static struct slot squeeze_in(const struct levels *levels, const struct ladder *ladder, int below,
                               int above, int level, enum level_origin origin)
 {
@@ -170,8 +171,8 @@ static struct slot find_slot(const struct levels *levels, const struct ladder *l
     return (struct slot){.level = clamp(level, below + 1, above - 1)};
 }
 
-/* Moves the keys between the slot and the nearest free level by one, the outermost first, so that
- * no two threads' order is ever inverted. */
+/* Moves the keys between the slot and the nearest free level by one level. The key next to the free
+ * level moves first, so that no step inverts the order of two threads. */
 static void make_way(const struct levels *levels, struct ladder *ladder, struct slot slot,
                      uint32_t key)
 {
@@ -190,8 +191,8 @@ static void make_way(const struct levels *levels, struct ladder *ladder, struct 
 
 /* ---- Separating keys that share a level ---- */
 
-/* Finds the shared level and the free level with the smallest distance. Every level between them
- * has one key. */
+/* Finds the level with several keys and the free level that are nearest to each other. Every level
+ * between these two has one key. */
 static void nearest_pair(const struct levels *levels, const struct ladder *ladder, int *shared,
                          int *open)
 {
@@ -212,8 +213,8 @@ static void nearest_pair(const struct levels *levels, const struct ladder *ladde
     }
 }
 
-/* Moves one key from the shared level towards the free level, and the keys between the two levels
- * by one level. */
+/* Moves one key of the shared level by one level towards the free level, and also each key between
+ * the two levels. */
 static void take_apart(struct ladder *ladder, int shared, int open)
 {
     int step = open > shared ? 1 : -1;
@@ -253,8 +254,9 @@ bool levels_have_room(const struct levels *levels, int place, uint32_t key,
     return ladder->distinct - leaves < level_count(levels) || find(ladder, key) != NULL;
 }
 
-/* Begins a trial in which the task leaves its key, unless the task `stays`. The task stays in its
- * key's list until levels_keep. A key that loses its last task leaves the ladder. */
+/* Begins a trial (levels.h) in which a task leaves its key; stays = true: the task keeps its key.
+ * The task stays in the list of its key until levels_keep. A key that loses its last task leaves
+ * the ladder. */
 static void leave(const struct levels *levels, struct level_trial *trial, bool stays)
 {
     trial->from = &levels->ladder[trial->task->share.place];
@@ -291,7 +293,8 @@ int levels_try(struct levels *levels, struct level_trial *trial, const struct ta
     else
         join(levels, trial, key, level, origin);
     if (origin != LEVEL_RESTORED) {
-        /* settle() comes after join(): the new key may use the level that the old key has left. */
+        /* settle() comes after join(), so that the new key may use the level that the old key has
+         * left. */
         settle(levels, trial->to);
         if (trial->from != NULL)
             settle(levels, trial->from);

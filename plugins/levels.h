@@ -22,12 +22,13 @@ struct level_key {
     LIST_HEAD(, task) tasks;
     uint32_t key;
     uint8_t level;
-    uint8_t was; /* the level before the tentative change; 0: the change has not moved the key */
+    /* the level before the tentative change; 0: the tentative change has not moved the key */
+    uint8_t was;
 };
 
 RB_HEAD(key_tree, level_key);
 
-/* The keys of one CPU, from the least urgent one up. */
+/* The keys of one CPU, in the order of rising urgency. */
 struct ladder {
     struct key_tree keys;
     STAILQ_HEAD(, level_key) moved;
@@ -39,20 +40,21 @@ struct ladder {
 struct levels {
     int low, high;
     int count;
-    struct ladder *ladder; /* by the CPU's place */
+    struct ladder *ladder; /* one ladder for each CPU; the index is the CPU's place (books.h) */
 
     /* After a restart the broker sends every task with `schedule`, in any order. Keys that share a
-     * level in their plans must not be separated before all tasks have come. The first request
-     * other than `schedule` shows that all tasks have come, and the first change after it puts all
-     * levels in order. */
+     * level in their plans must not be separated before the broker has sent all tasks. The first
+     * request other than `schedule` shows that it has, and the first change after this request puts
+     * all levels in order. */
     bool restoring, unsettled;
 };
 
 enum level_origin {
-    LEVEL_PREFERRED, /* take the level if it is free and keeps the order */
-    /* this plugin has computed the plan from its present keys: move keys as the plan assumed */
+    LEVEL_PREFERRED, /* take the level if it is free and does not break the order */
+    /* this plugin has made the plan from its present keys: other keys move as the plan assumed */
     LEVEL_OFFERED,
-    LEVEL_RESTORED, /* the plan is from before a restart: take it unless it breaks the order */
+    /* the plan is from before a restart: take its level unless the level breaks the order */
+    LEVEL_RESTORED,
 };
 
 /* A trial: a tentative change, which the caller then keeps or undoes. */
@@ -60,35 +62,36 @@ struct level_trial {
     const struct task *task; /* NULL: a new task */
     struct ladder *from, *to;
     struct level_key *old, *new;
-    bool vacated; /* the key `old` has lost its last task */
-    bool fresh;   /* no other task has the key `new` */
+    bool vacated; /* true: the key `old` has lost its last task */
+    bool fresh;   /* true: no other task has the key `new` */
 };
 
 void levels_init(struct levels *levels, int low, int high, int count);
 
-/* True if `key` has a level of its own, or can get one, after the task `leaving` has left (NULL: no
- * task leaves). */
+/* True if `key` has a level, or a level would be free for it, after the task `leaving` has left
+ * (NULL: no task leaves). */
 bool levels_have_room(const struct levels *levels, int place, uint32_t key,
                       const struct task *leaving);
 
-/* Tentatively puts `task` (NULL: a new task) with this key on the CPU at `place`. level = 0: the
- * middle of the free levels between the next lower and the next higher key. Returns the task's
- * level. levels_keep or levels_undo must follow. */
+/* Tentatively puts `task` (NULL: a new task) with this key on the CPU at `place`. level: the
+ * preferred level; 0: the middle of the free levels between the next lower and the next higher key.
+ * Returns the task's level. levels_keep or levels_undo must follow. */
 int levels_try(struct levels *levels, struct level_trial *trial, const struct task *task, int place,
                uint32_t key, int level, enum level_origin origin);
 
 /* Tentatively removes `task` from its CPU. levels_keep or levels_undo must follow. */
 void levels_try_release(struct levels *levels, struct level_trial *trial, const struct task *task);
 
-/* Keeps the change. task: the task of levels_try, which the books have by now; NULL after
- * levels_try_release, whose task still exists. Writes update paragraphs for other tasks that must
- * move, in an order that never inverts the order of two tasks. */
+/* Keeps the tentative change. task: the task of levels_try, which the caller has entered into the
+ * books; NULL after levels_try_release. Call this before the released task is freed. Writes an
+ * update paragraph for each other task that has to move. The updates are in such an order that no
+ * step inverts the order of two tasks. */
 void levels_keep(struct levels *levels, struct level_trial *trial, struct task *task,
                  struct paragraph_output *out);
 void levels_undo(struct level_trial *trial);
 
-/* Call this after levels_keep. Puts the levels in order on all CPUs where the restart left levels
- * out of order. */
+/* Call this after levels_keep. Separates the keys that share a level since a restart of the plugin,
+ * on all CPUs. */
 void levels_settle(struct levels *levels, struct paragraph_output *out);
 
 #endif

@@ -1,9 +1,10 @@
-/* net - admission to a network link: the sum of all transmission times, each divided by its period,
- * stays within a threshold (section 4.3 of the paper on FRSH/FORB)
+/* net - admission of claims to a network link. The transmission time of each claim is divided by
+ * the claim's period, and the sum over all claims stays within a threshold (section 4.3 of the
+ * paper on FRSH/FORB).
  *
- * rate= is the rate of the link. threshold= is the share of the rate that claims may have (default:
- * 0.97, wire.h). The weight of a claim is its bytes per second on the link, including headers
- * (lib/wire.h). */
+ * rate= is the rate of the link. threshold= is the share of the rate that all claims together may
+ * have (default: 0.97, wire.h). The weight of a claim is its bytes per second on the link,
+ * including headers (lib/wire.h). */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -22,7 +23,7 @@ static const char *take_rate(const char *value)
                : "must be a rate such as 100Mbit, with bit, kbit, Mbit or Gbit";
 }
 
-/* Checks the name of the interface, which only the broker compares with claims. */
+/* Checks the name of the interface. Only the broker compares this name with claims. */
 static const char *take_interface(const char *value)
 {
     return value[0] != '\0' ? NULL : "must be the name of an interface, such as eth0";

@@ -56,7 +56,8 @@ bool parse_time_or_none(const char *text, uint64_t *time)
     return none || parse_time(text, time);
 }
 
-/* Takes the value of a plugin's own word. NULL: taken; else the allowed values. */
+/* Takes the value of a word that only this plugin has. NULL: the value is taken; else a sentence
+ * with the allowed values. */
 static const char *take_own_word(const struct word *word, const char *value)
 {
     static char allowed[160];
@@ -79,8 +80,8 @@ static const char *take_own_word(const struct word *word, const char *value)
     return allowed;
 }
 
-/* Returns the fault of an unknown word, with a suggestion: a word of the plugin, or a word that the
- * broker reads. */
+/* Returns the sentence about an unknown word. It suggests a similar word, of the plugin or of the
+ * broker. */
 static const char *no_such_word(const struct plugin *plugin, const char *key)
 {
     static const char *const of_all[] = {"threshold", "timeout", "partition", "confine",
@@ -113,11 +114,13 @@ static const char *take_common_word(const struct plugin *plugin, const char *key
                    ? NULL
                    : "must be decimals from 0 to 1";
     if (strcmp(key, "name") == 0 || strcmp(key, "partition") == 0)
-        return NULL; /* the broker passes these words to every plugin, used or not */
+        /* the broker passes these words to every plugin, also to a plugin that does not use them */
+        return NULL;
     return no_such_word(plugin, key);
 }
 
-/* Returns printable text, because argv comes from a configuration file and may hold any byte. */
+/* Returns the text, or "(not printable)", because argv comes from a configuration file and may hold
+ * any byte. */
 static const char *printable(const char *text)
 {
     for (const char *at = text; *at != '\0'; at++)
@@ -129,12 +132,13 @@ static const char *printable(const char *text)
 static bool given_before(char **words, int count, const char *key, size_t length)
 {
     for (int i = 1; i < count; i++)
-        if (strncmp(words[i], key, length + 1) == 0) /* the '=' is compared, too */
+        if (strncmp(words[i], key, length + 1) == 0) /* the comparison includes the '=' */
             return true;
     return false;
 }
 
-/* Takes a word. NULL: taken; else the allowed values. text: KEY=VALUE; length: of KEY. */
+/* Takes a word. NULL: the word is taken; else a sentence with the allowed values. text: KEY=VALUE;
+ * length: the length of KEY. */
 static const char *take_word(const struct plugin *plugin, const char *text, size_t length,
                              struct config *config)
 {
@@ -149,9 +153,9 @@ static const char *take_word(const struct plugin *plugin, const char *text, size
     return take_common_word(plugin, key, text + length + 1, config);
 }
 
-/* Reads the words of the plugin's line. NULL, or the reason why the plugin does not start. An
- * unknown word is probably a typing error, and the administrator should see the error before the
- * first task. */
+/* Reads the words of the plugin's line in plugins.conf(5). Returns NULL, or the reason why the
+ * plugin does not start. An unknown word stops the plugin, because it is probably a typing error,
+ * and the administrator should see the error before the first task. */
 static const char *configure(const struct plugin *plugin, int argc, char **argv,
                              struct config *config)
 {
@@ -319,7 +323,8 @@ static const char *obey(const struct plugin *plugin, const char *op, const struc
     return why;
 }
 
-/* Reads one request and writes its answer. NULL: done; else the fault of a malformed request. */
+/* Serves one request, and writes its answer. NULL: done; else a sentence about what is wrong in a
+ * malformed request. */
 static const char *answer(const struct plugin *plugin, const struct paragraph *paragraph,
                           struct paragraph_output *out)
 {
@@ -383,8 +388,8 @@ static int fill(struct paragraph_input *input, bool *ended)
                                                     : EX_OK;
 }
 
-/* Serves requests until end-of-file. All requests read so far are answered in one write before the
- * next read. */
+/* Serves requests until end-of-file. The answers to all requests of one read are written in one
+ * write, before the next read. */
 static int serve(const struct plugin *plugin, struct paragraph_input *input,
                  struct paragraph_output *out)
 {
@@ -404,7 +409,8 @@ static int serve(const struct plugin *plugin, struct paragraph_input *input,
         if (taken > 0)
             why = answer(plugin, &paragraph, out);
         if (why != NULL) {
-            /* drops the answer to this request; answers to earlier requests are still sent */
+            /* drops the incomplete answer to this request; the answers to earlier requests are
+             * still sent */
             out->length = before;
             flush(out);
             status = malformed(why);
@@ -418,7 +424,8 @@ int plugin_main(int argc, char **argv, const struct plugin *plugin)
     struct paragraph_input input = {0};
     struct paragraph_output out = {0};
     struct config config;
-    (void)memory_lock_without_power(0); /* a spec must not wait for the disk */
+    /* the answer to a spec must not wait until the disk has read a page of this program */
+    (void)memory_lock_without_power(0);
     const char *why = configure(plugin, argc, argv, &config);
     paragraph_add(&out, "protocol", "1");
     if (why != NULL)

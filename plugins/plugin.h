@@ -1,5 +1,5 @@
-/* The code that all plugins share: the words of their line in plugins.conf(5), the greeting, and
- * the loop that reads requests and writes answers. rtf-plugin(7) documents the protocol. */
+/* The code that all plugins share. It reads the words of the plugin's line in plugins.conf(5),
+ * writes the greeting, reads requests, and writes answers. rtf-plugin(7) documents the protocol. */
 #ifndef RTF_PLUGIN_H
 #define RTF_PLUGIN_H
 
@@ -13,35 +13,42 @@
 
 #define THRESHOLD_UNSET UINT64_MAX
 
-/* The words for every plugin. */
+/* The values of the words that every plugin takes, and values for the greeting. */
 struct config {
     cpu_set_t cpus;
-    int low, high;      /* POSIX priorities, 1 to 99; both 0: "-", a deadline plugin */
+    /* the range of POSIX priorities, within 1 to 99; both 0: a deadline plugin (priority=-) */
+    int low, high;
     uint64_t threshold; /* billionths of a CPU, or THRESHOLD_UNSET */
-    const char *tests;  /* for the greeting: what an ok proves; setup may change this */
-    bool judges;        /* for the greeting: the plugin judges op=load */
-    bool tested;        /* for the greeting: every granted task states a runtime and was tested */
+    /* for the greeting: the word for what an answer ok proves; setup may change this */
+    const char *tests;
+    /* for the greeting: the plugin can refuse another plugin's task (op=load) */
+    bool judges;
+    bool tested; /* for the greeting: every granted task states a runtime and was tested */
 };
 
 enum { WORD_VALUES = 4 };
 
-/* A plugin's own word KEY=VALUE. *choice becomes the index of VALUE in `values`; or *time becomes a
- * time from 0us to `most`; or `take` parses VALUE. A word that is not given leaves the variable
- * unchanged. */
+/* A word KEY=VALUE that only one plugin has. There are three kinds. With `choice`, *choice becomes
+ * the index of VALUE in `values`. With `time`, *time becomes a time from 0us to `most`. With
+ * `take`, this function parses VALUE. If the line of the plugin does not have the word, the
+ * variable stays unchanged. */
 struct word {
     const char *key;
     const char *values[WORD_VALUES];
     int *choice;
     uint64_t *time, most;
-    const char *(*take)(const char *value); /* NULL: taken; else the allowed values */
+    /* NULL: VALUE is taken; else a sentence with the allowed values */
+    const char *(*take)(const char *value);
 };
 
 enum policy { POLICY_UNKNOWN, POLICY_DEADLINE, POLICY_FIFO, POLICY_RR };
 
-/* Times are us. A value that was not stated is 0, but max_runtime is TIME_MAX. */
+/* A request of the broker. Times are us. A value that the request does not state is 0, but
+ * max_runtime is TIME_MAX. */
 struct request {
     uint64_t task;
-    uint64_t owner; /* stands for the user: tasks of one user have the same number */
+    /* a number that stands for the user: all tasks of one user have the same number */
+    uint64_t owner;
     uint64_t runtime, period, deadline, desired_runtime, accepted_runtime;
     uint64_t max_runtime;
     uint64_t bytes; /* a claim on a network or disk: bytes per period */
@@ -53,10 +60,10 @@ struct request {
     cpu_set_t cpus;
 };
 
-/* A handler returns NULL, or the fault of a request that the broker should never have sent. After a
- * fault the plugin ends, because the plugin's record of its tasks no longer agrees with the
- * broker's record. accept and judge write the lines of their answer; schedule and release write
- * only update paragraphs. */
+/* The functions of a plugin that handle requests. A handler returns NULL, or a sentence about a
+ * fault: the broker should never have sent such a request. After a fault the plugin ends, because
+ * the plugin's record of its tasks no longer agrees with the broker's record. accept and judge
+ * write the lines of their answer; schedule and release write only update paragraphs. */
 struct plugin {
     const struct word *words;                    /* ends with key NULL; NULL: no words */
     const char *(*setup)(struct config *config); /* NULL, or the reason not to start */
@@ -69,7 +76,7 @@ struct plugin {
     bool without_cpus; /* the plugin is for another resource than CPU time: cpus= is empty */
 };
 
-/* The value of a word that is a time, or 0us. */
+/* Parses the value of a word that is a time; 0us is allowed. */
 bool parse_time_or_none(const char *text, uint64_t *time);
 
 /* Runs a plugin. Returns the exit status. */
@@ -79,12 +86,13 @@ int plugin_main(int argc, char **argv, const struct plugin *plugin);
 void answer_no(struct paragraph_output *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Like answer_no, with retry=never: the end of other tasks cannot change the answer. */
+/* Like answer_no, with retry=never: the answer stays the same when other tasks end. */
 void answer_never(struct paragraph_output *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Writes the lines of a plan. Period and deadline are as asked; a deadline that was not stated is
- * the period. If accepted_runtime or priority is 0, its line is left out. */
+/* Writes the lines of a plan. Period and deadline are those of the request; if the request states
+ * no deadline, the deadline is the period. If accepted_runtime or priority is 0, its line is left
+ * out. */
 void answer_plan(struct paragraph_output *out, const struct request *request, const char *cpus,
                  const char *policy, int priority, uint64_t accepted_runtime);
 
@@ -92,7 +100,8 @@ void answer_plan(struct paragraph_output *out, const struct request *request, co
  * period and deadline. */
 void answer_above(struct paragraph_output *out, const struct request *request, uint64_t ceiling);
 
-/* Write nearest= and nearest_minimum=; 0: nothing. */
+/* answer_nearest writes the line nearest=, and answer_nearest_minimum the line nearest_minimum=. If
+ * runtime is 0, they write nothing. */
 void answer_nearest(struct paragraph_output *out, uint64_t runtime);
 void answer_nearest_minimum(struct paragraph_output *out, uint64_t runtime);
 

@@ -29,8 +29,8 @@ void ranked_grant(struct ranked *ranked, const struct request *request, int plac
                 ranked->policy, level, request->runtime);
 }
 
-/* Writes an update if the task could not get the level or CPU of the plan, which may come from
- * another configuration. */
+/* Writes an update if the task could not get the level or the CPU of its plan. The plan may come
+ * from an earlier configuration. */
 static void correct_plan(const struct ranked *ranked, const struct request *request,
                          const struct task *task, bool moved, struct paragraph_output *out)
 {

@@ -1,10 +1,11 @@
 #include "response_time.h"
 
-/* the bits of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+/* number of bits after the point in a utilization; C < 2^32, so C << 32 does not overflow */
 enum { UNIT_BITS = 32 };
 
-/* Finds the smallest R = work + sum of ceil(R/T) C over the tasks above. TOO_MUCH if R exceeds the
- * deadline. *response: in: a lower bound of R; out: R. */
+/* Finds the response time R: the smallest R = work + sum of ceil(R/T) C over the tasks of higher
+ * levels (`above`). TOO_MUCH if R exceeds the deadline. *response: before the call, a lower bound
+ * of R; after the call, R. */
 static enum outcome find_response(const struct set_task *above, size_t count, uint64_t work,
                                   uint64_t deadline, uint64_t *response, uint64_t *steps)
 {
@@ -23,8 +24,8 @@ static enum outcome find_response(const struct set_task *above, size_t count, ui
     }
 }
 
-/* Returns a lower bound of R: work / (1 - U), which is R without rounding up. UINT64_MAX: no R
- * exists. */
+/* Returns a lower bound of the response time R: work / (1 - U), where U is `used`. R would have
+ * this value if ceil() did not round up. UINT64_MAX: no R exists. */
 static uint64_t least_response(uint64_t work, uint64_t used)
 {
     const uint64_t one = UINT64_C(1) << UNIT_BITS;
@@ -36,8 +37,8 @@ static uint64_t least_response(uint64_t work, uint64_t used)
 enum outcome response_times_fit(const struct set_task *task, size_t count, uint64_t blocking,
                                 uint64_t *steps)
 {
-    uint64_t used = 0;            /* U of the levels above, rounded down */
-    uint64_t response = blocking; /* R of the level above */
+    uint64_t used = 0;            /* utilization of the tasks on higher levels, rounded down */
+    uint64_t response = blocking; /* response time of the next higher level */
     for (size_t first = 0, next; first < count; first = next) {
         uint64_t work = 0, share = 0, deadline = TIME_MAX;
         for (next = first; next < count && task[next].level == task[first].level; next++) {
@@ -47,8 +48,8 @@ enum outcome response_times_fit(const struct set_task *task, size_t count, uint6
             deadline = own.deadline < deadline ? own.deadline : deadline;
         }
         if (task[first].level != LEVEL_ABOVE) {
-            /* One job of each task of the level: if R <= D <= T, no second job comes before the
-             * first one is done. */
+            /* The level's work is one job of each task on the level: if R <= D <= T, no task begins
+             * a second job before its first job is done. */
             uint64_t least =
                 blocking + work > deadline ? UINT64_MAX : least_response(blocking + work, used);
             response = response + work > least ? response + work : least;

@@ -1,12 +1,14 @@
-/* Fixed priorities on one CPU: response-time analysis (Joseph and Pandya; Audsley et al.), which is
- * exact for deadlines up to the periods. Tasks of the same level run in order of arrival. */
+/* Tests whether tasks with fixed priorities keep their deadlines on one CPU. This is response-time
+ * analysis (Joseph and Pandya; Audsley et al.), which is exact for deadlines up to the periods.
+ * Tasks of the same level run in order of arrival. */
 #ifndef RTF_RESPONSE_TIME_H
 #define RTF_RESPONSE_TIME_H
 
 #include "task_set.h"
 
-/* FITS if every task below LEVEL_ABOVE ends by its deadline. task: the more urgent tasks first,
- * each with C <= T. blocking: us. steps: the budget for the test, reduced by its cost. */
+/* FITS if each job of every task below LEVEL_ABOVE ends by its deadline. task: the tasks, the more
+ * urgent ones first, each with a runtime of at most its period. blocking: us. steps: the number of
+ * steps that the test may take; the function subtracts the steps that the test took. */
 enum outcome response_times_fit(const struct set_task *task, size_t count, uint64_t blocking,
                                 uint64_t *steps);
 

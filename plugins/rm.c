@@ -1,7 +1,7 @@
 /* rm - rate monotonic on SCHED_FIFO, partitioned by worst fit (section 5.2 of the ReTiF paper)
  *
  * The shorter the period, the higher the priority (equation 5 of the paper). Besides the paper's
- * necessary test there are two sufficient tests and an exact one. A task that states no runtime is
+ * necessary test there are two sufficient tests and an exact test. A task that states no runtime is
  * not tested and has no weight, except with admission=rta, which refuses such a task. */
 #include "exact.h"
 #include "hyperbolic.h"
@@ -9,7 +9,8 @@
 #include "response_time.h"
 
 enum admission { HYPERBOLIC, LIU_LAYLAND, NECESSARY, RTA };
-/* the most tasks on a CPU for one exact test, which looks at all of them and must end soon */
+/* the largest number of tasks on a CPU for the exact product of the hyperbolic bound; its
+ * computation looks at all tasks, and must end soon */
 enum { EXACT_TASKS = 4096 };
 
 static struct {
@@ -18,7 +19,7 @@ static struct {
     /* the limit of the sum of utilizations, in billionths; no test passes above one CPU */
     uint64_t limit;
     struct exact exact;
-    /* while exact.c tests a CPU: the trial with the asked task on this CPU */
+    /* while exact.c tests a CPU: the trial (levels.h) with the requested task on this CPU */
     struct level_trial trial;
 } rm = {.exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
@@ -77,7 +78,7 @@ static const char *setup(struct config *config)
     rm.limit = least(config->threshold, ONE_CPU);
     ranked_init(&rm.ranked, config, "fifo");
     rm.ranked.books.log = rm.admission == HYPERBOLIC ? log2_above : NULL;
-    /* these tests sum C/T, not C/min(T, D) */
+    /* these two tests add up C/T, not C/min(T, D) */
     rm.ranked.books.by_period = rm.admission == NECESSARY || rm.admission == RTA;
     config->tests = rm.admission == NECESSARY ? "necessary" : "sufficient";
     const char *why = exact_setup(&rm.exact, rm.admission == RTA);
@@ -88,7 +89,7 @@ static const char *setup(struct config *config)
 
 /* ---- The tests ---- */
 
-/* A utilization that the tests ask about. */
+/* A utilization that is tested. log: log2(1 + U) for the hyperbolic bound; else 0. */
 struct ask {
     uint32_t weight;
     uint64_t log;
@@ -100,8 +101,8 @@ static struct ask ask_for(uint32_t weight)
                         .log = rm.admission == HYPERBOLIC ? log2_above(weight) : 0};
 }
 
-/* True if prod(1 + U_i) <= 2 over the CPU's tasks without the share `gone`, and one more task of
- * `weight`. */
+/* True if prod(1 + U_i) <= 2. The product is over the tasks of the CPU, without the share `gone`,
+ * and one more task with the utilization `weight`. */
 static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32_t weight)
 {
     static uint32_t factors[EXACT_TASKS];
@@ -114,7 +115,7 @@ static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32
     return product_within_two(factors, count);
 }
 
-/* Tests the hyperbolic bound, by the sum of logarithms if this decides, else by the product. Each
+/* Tests the hyperbolic bound. If the sum of logarithms does not decide, computes the product. Each
  * logarithm in the sum is too large by less than LOG_ERROR, and never too small. */
 static enum outcome test_hyperbolic(const struct cpu *cpu, const struct share *gone, struct ask ask)
 {
@@ -151,9 +152,10 @@ static enum outcome test(const struct cpu *cpu, const struct share *gone, struct
 
 /* ---- Choosing a CPU ---- */
 
-/* Finds a CPU on which the task passes the test. A changed task stays on its CPU if possible;
- * otherwise worst fit. The bounds depend on more than the sum of utilizations, so a task may fit on
- * a more loaded CPU and not on the least loaded one. NULL: no CPU. */
+/* Finds a CPU on which the task passes the test. A changed task stays on its CPU if possible.
+ * Otherwise the function tries the CPUs in the order of rising load (worst fit). The bounds depend
+ * on more than the sum of utilizations, so a task may fit on a more loaded CPU and not on the least
+ * loaded one. NULL: the task fits on no CPU. */
 static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
@@ -177,7 +179,7 @@ static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
 struct best {
     const struct cpu *cpu;
     uint32_t weight;
-    struct ask more; /* another CPU is better if it takes this utilization */
+    struct ask more; /* another CPU is better if this larger utilization fits on it */
 };
 
 static void improve(struct best *best, const struct cpu *cpu, const struct share *gone)
@@ -216,7 +218,7 @@ static struct best find_best(const struct share *gone)
 
 /* ---- The requests ---- */
 
-/* Returns the name of the test that keeps the CPU from taking more than `weight`. */
+/* Returns the name of the test by which the CPU cannot take a utilization above `weight`. */
 static const char *what_binds(const struct cpu *cpu, const struct share *gone, uint32_t weight)
 {
     static const char *const bounds[] = {"hyperbolic bound", "bound of Liu and Layland"};
@@ -245,12 +247,13 @@ static void refuse(const struct request *request, const struct share *gone, uint
     answer_nearest(out, request->ignore_admission ? ceiling : least(ceiling, runtime));
 }
 
-/* Chooses the CPU for a request. weight: 0 without a runtime. NULL: no CPU. */
+/* Chooses the CPU for a request. weight: the utilization; 0 if the request states no runtime. NULL:
+ * no CPU. */
 static const struct cpu *choose(const struct request *request, const struct share *gone,
                                 uint32_t weight)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
-    if (request->runtime == 0) /* no weight: fits on any CPU */
+    if (request->runtime == 0) /* a task without a weight fits on any CPU */
         return cpus_own(cpus, gone) != NULL ? cpus_own(cpus, gone) : cpus_next(cpus, NULL);
     const struct cpu *cpu = find_cpu(gone, ask_for(weight));
     return cpu == NULL && request->ignore_admission ? cpus_least_loaded(cpus, gone) : cpu;
@@ -267,9 +270,9 @@ static struct rank rank_of(const struct request *request, uint64_t runtime, int 
 }
 
 /* Handles op=accept with admission=rta. Only the CPU that the task joins is tested. On the CPU that
- * the task leaves, changes of levels can only help the remaining tasks. This holds also when a
- * shared level is separated: both tasks met their deadlines on the shared level, so at most one job
- * of the more urgent task comes before the other task is done. */
+ * the task leaves, changes of levels can only help the remaining tasks. This is also true if two
+ * tasks shared a level and get a level each. Both tasks met their deadlines on the shared level, so
+ * at most one job of the more urgent task runs before a job of the other task is done. */
 static void accept_by_response_times(const struct request *request, struct paragraph_output *out)
 {
     const struct task *old = books_find(&rm.ranked.books, request->task);
@@ -347,7 +350,8 @@ static const char *rm_release(const struct request *request, struct paragraph_ou
 }
 
 /* True if another plugin's task takes time from this plugin's tasks. False for threads with a
- * priority below the plugin's range, because they run only when its threads do not. */
+ * priority below the plugin's range, because they run only when this plugin's threads do not
+ * run. */
 static bool counts(const struct request *request)
 {
     bool has_level = request->policy == POLICY_FIFO || request->policy == POLICY_RR;

@@ -30,14 +30,14 @@ static int compare_fractions(const struct set_task *task, size_t count, uint64_t
     return order;
 }
 
-/* Rounded sums decide nearly all cases, because the true sum is at least `low` and less than low +
- * count. */
+/* Rounded sums decide nearly all cases: the true sum is at least `low` and less than low + count.
+ * Only in the other cases, exact sums are computed. */
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths)
 {
     uint64_t low = 0;
     for (size_t i = 0; i < count; i++) {
         if (task[i].timing.runtime > task[i].timing.period)
-            return 1; /* limits are at most one CPU */
+            return 1; /* no limit is above one CPU, so a sum above one CPU exceeds the limit */
         low += task[i].timing.runtime * ONE_CPU / task[i].timing.period;
     }
     if (low > billionths)

@@ -1,4 +1,5 @@
-/* The tasks of one CPU for an exact test, and the arithmetic of both exact tests.
+/* The tasks of one CPU for an exact test, and arithmetic that both exact tests (demand.h,
+ * response_time.h) use.
  *
  * All times are us, up to one hour. The cost of a test is counted in steps of about one division
  * each, and not in time, so that the same request has the same answer on every machine and under
@@ -14,22 +15,25 @@
 
 enum { SET_TASKS = 64, LEVEL_ABOVE = PRIORITY_MAX + 1 };
 
-/* UNSTATED, TOO_MANY: the CPU cannot be tested, because a task states no runtime or there are more
- * than SET_TASKS tasks. TOO_COMPLEX: the steps are used up. */
+/* The outcome of a test. TOO_MUCH: the task does not fit. UNSTATED: the CPU cannot be
+ * tested, because a task states no runtime or no period. TOO_MANY: the CPU cannot be tested,
+ * because it has more than SET_TASKS tasks. TOO_COMPLEX: the steps are used up. */
 enum outcome { FITS, TOO_MUCH, UNSTATED, TOO_MANY, TOO_COMPLEX };
 
-/* C, T and D of a task that states a runtime and a period, with D <= T, in us; all 0 for another
- * task. owner stands for the user. */
+/* The runtime C, period T and relative deadline D of a task, in us, with D <= T. All three are 0 if
+ * the task does not state both a runtime and a period. owner: a number that stands for the user. */
 struct timing {
     uint64_t runtime, period, deadline, owner;
 };
 
 struct set_task {
     struct timing timing;
-    uint64_t overrun; /* us: what the task can take from other users' tasks; 0: not counted */
-    int user;         /* a number from 1 on for each owner; only with an overrun */
-    /* a task with a larger level is more urgent; LEVEL_ABOVE: another plugin's task, whose time
-     * counts, but whose deadline is not tested */
+    /* us: the time that the task can take from other users' tasks beyond its runtime; 0: not
+     * counted */
+    uint64_t overrun;
+    int user; /* the number of the owner, from 1 on; set only if overruns count */
+    /* a task with a larger level is more urgent. LEVEL_ABOVE: a task of another plugin; its time
+     * counts, but its deadline is not tested */
     int level;
 };
 
@@ -43,18 +47,19 @@ struct task_set {
 /* Adds a task and returns its place. Requires count < SET_TASKS. */
 struct set_task *set_add(struct task_set *set, const struct timing *timing, int level);
 
-/* Compares the sum of C/T with a limit in billionths, exactly: below 0, 0 or above 0. */
+/* Compares the sum of C/T with a limit in billionths, exactly. The result is below 0, 0 or above 0,
+ * as the sum is below, at or above the limit. */
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths);
 
-/* True if ordinary threads may have less than `runtime` (us) in some second, so that the kernel's
- * fair server acts. (The server defers its runtime until the last moment at which the runtime still
- * fits into the second.) */
+/* True if the tasks may leave ordinary threads less than `runtime` (us) in some second. Then the
+ * kernel's fair server gives ordinary threads this runtime. (The server defers its runtime until
+ * the last moment at which the runtime still fits into the second.) */
 bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime);
 
 /* Returns the fair server as a task above all priorities. */
 struct set_task fair_server_task(uint64_t runtime);
 
-/* Takes `count` from the steps. False if no more than `count` steps were left. */
+/* Subtracts `count` from the steps. False if no more than `count` steps were left. */
 static inline bool spend(uint64_t *steps, uint64_t count)
 {
     bool enough = *steps > count;

@@ -4,7 +4,7 @@
 
 #include "plugin.h"
 
-/* A task: its owner, and its deadline (0: a task of another plugin, or a task without a period). */
+/* One task. deadline: 0 for a task of another plugin, and for a task without a period. */
 struct entry {
     uint64_t owner, deadline;
 };
@@ -17,8 +17,9 @@ static int compare(const void *left, const void *right)
     return a->deadline == b->deadline ? 0 : a->deadline < b->deadline ? -1 : 1;
 }
 
-/* Collects the tasks of the CPU. Tasks of another plugin get no deadline, because the other plugin
- * tests their deadlines itself; they only take time. */
+/* Collects the tasks of the CPU, without the share `gone`, and the task with the timing `asked`. A
+ * task of another plugin gets no deadline, because the other plugin tests the deadline itself; here
+ * such a task only takes time. */
 static size_t collect(const struct cpu *cpu, const struct share *gone, const struct timing *asked,
                       struct entry *entry)
 {

@@ -127,7 +127,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     broker_start
     told '.grant != null' "$(spec $ALICE cam '{"units": {"count": 2}}')"
     answer=$(spec $ALICE two '{"units": {"count": 2}, "runtime": "1ms", "period": "10ms"}')
-    told '.grant == null and .refusal.nearest == 1 and (.reason | contains("CAMERA has 3 in all, and 2 are promised"))' "$answer"
+    told '.grant == null and .refusal.nearest == 1 and (.reason | contains("CAMERA has a capacity of 3, and 2 are promised already"))' "$answer"
     books
 }
 

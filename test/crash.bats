@@ -121,7 +121,7 @@ answers_left() {
     broker_start
     eventually is_attached $ALICE cam "$SLEEPER"
 }
-has_seen_crashes() { [ "$(grep -c 'its reader ended' "$EVENTS")" = "$1" ]; }
+has_seen_crashes() { [ "$(grep -c "the user's reader ended" "$EVENTS")" = "$1" ]; }
 
 @test "SIGINT leaves all in force for a restart" {
     broker_start

@@ -137,7 +137,7 @@ END
         [ "$(awk '/^VmRSS/ { print $2 }' "/proc/$BROKER/status")" -gt 10240 ]
         [ "$without" != -sys_resource ] || [ "$(awk '/^VmLck/ { print $2 }' "/proc/$BROKER/status")" -gt 10240 ]
         broker_stop TERM
-        no grep -F 'its reader ended' "$EVENTS"
+        no grep -F "the user's reader ended" "$EVENTS"
         find "$SPECS/$ALICE" -name '*.json' -delete
     done
 }

@@ -132,7 +132,7 @@ raise_one() {
 @test "the messages about enforce=ioprio promise no bound, and there is none" {
     broker_start
     raise_one
-    logged 1 '.stage == "attach" and .reason == "attached: its reads and writes come before those of others, without a limit"'
+    logged 1 '.stage == "attach" and .reason == "attached: reads and writes of the thread come before the reads and writes of others, without a limit"'
     has_groups 0
     [ "$(group_of "$SLEEPER")" = "$(group_of $$)" ]
 }

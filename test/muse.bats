@@ -170,7 +170,7 @@ END_OF_LISTING
     wrong 'thread 1: job 1 begins twice' 1,5,0,1 1,6,0,1
     wrong 'the marks are more than a day apart' 1,0,0,0 1,90000000000,0,1
     printf '%s\n' 1,0,0,0 1,10,0,4000000000 >marks.csv
-    fails 65 'rtf-muse: marks: job 4000000000 comes after job 0: too many are lost' "$MUSE" import e.json marks.csv -o out
+    fails 65 'rtf-muse: marks: job 4000000000 comes after job 0: too many marks between them are lost' "$MUSE" import e.json marks.csv -o out
     printf '%s\n' 1,0,0,0 1,0,0,1 1,0,0,2 >marks.csv
     "$MUSE" import e.json marks.csv -o out | grep -q '^a: a job took no measurable time: make jobs longer, or use a finer clock$'
     fails 66 'rtf-muse: none.csv: No such file or directory' "$MUSE" import e.json none.csv -o out
@@ -219,7 +219,7 @@ END_OF_LISTING
     in_thread '" (line 2) must have budget <= deadline <= period: 9000000, 5000000 and 5000000 ns' "$thread"', "policy": "SCHED_DEADLINE", "budget": "9ms", "period": "5ms"'
     in_thread '" (line 2) has a reservation, which decides on the policy: *' "$thread"', "reservation": {}, "priority": 3'
     in_thread '" (line 2) has both "phases" and "command"' "$thread"', "command": ["true"]'
-    in_thread '.reservation" (line 2) must not have the keys attach, token and lifetime: they are set here' '"reservation": {"attach": 5}'
+    in_thread '.reservation" (line 2) must not have the keys attach, token and lifetime, which rtf muse sets itself' '"reservation": {"attach": 5}'
     in_thread '.command" (line 2) must be a program and its arguments, as *' '"command": "true"'
     in_thread '.analysis.supply" (line 2) must be true or false' '"analysis": {"supply": 1}'
     in_thread '.exec" (line 2) is unknown; *' '"exec": 5'
@@ -324,7 +324,7 @@ END_OF_EXPERIMENT
     experiment 1 a='"policy": "SCHED_FIFO"' >e.json
     fails 77 'rtf-muse: thread a: SCHED_FIFO: the user may not set this policy: use a "reservation", which goes through the spool' as $ALICE "$MUSE" run e.json -o out
     experiment 2 a='"nominal": "cpu-time", "reservation": {"runtime": "20ms", "period": "100ms"}' >e.json
-    fails 69 'rtf-muse: thread a: the reservation: *' as $ALICE "$MUSE" run --spool "$SPOOL" e.json -o out
+    fails 69 'rtf-muse: thread a: the reservation cannot be made: *' as $ALICE "$MUSE" run --spool "$SPOOL" e.json -o out
     configure_plugins 'EDF edf - all partition=global threshold=0.3'
     broker_start
     as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
@@ -709,7 +709,7 @@ is_kept() { # HOW-MANY
     for block in 1 2; do
         awk -v wanted="$block" '/^```/ { literal = !literal; count += literal; next } literal && count == (wanted == 1 ? 1 : 3)' \
             "$RTF_SOURCE/man/muse.5.scd" >e.json
-        fails 69 'rtf-muse: thread cam: the reservation: *' "$MUSE" run --spool "$SPOOL" e.json -o out
+        fails 69 'rtf-muse: thread cam: the reservation cannot be made: *' "$MUSE" run --spool "$SPOOL" e.json -o out
     done
 }
 

@@ -261,7 +261,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     [ "$(kernel "$HOG")" = "$as_granted" ]
     run "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL"
     [ "$status" -eq 71 ]
-    [[ $output == *"has real-time threads"* ]]
+    [[ $output == *"cannot be removed, because it has real-time threads"* ]]
     broker_start
     broker_stop TERM
     [ "$(kernel "$HOG")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
@@ -387,7 +387,7 @@ END
     spec $ALICE cam "$cam" >/dev/null
     if ! has_v1; then
         [ "$(attach $ALICE cam "$FIRST" | jq -r .result)" = ATTACH_FAIL ]
-        says $ALICE cam .reason "process $FIRST has 2 threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" allows that"
+        says $ALICE cam .reason "process $FIRST has 2 threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" in the spec allows the move of all of them"
         is_home "$FIRST"
         [ "$(kernel "$FIRST")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
         spec $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
@@ -446,7 +446,7 @@ END
         answer=$(attach $ALICE cam "$HOG")
         field .reason "$answer"
         [ "$(field .result "$answer")" = ATTACH_FAIL ]
-        [[ $(field .reason "$answer") == "its cgroup /user.slice/user-$ALICE.slice/rtf-test.scope has the limit "*", which would not hold in the domain of a CPU" ]]
+        [[ $(field .reason "$answer") == "the thread's cgroup /user.slice/user-$ALICE.slice/rtf-test.scope has the limit "*", which would not hold in the domain of a CPU" ]]
         is_in_scope
         [ "$(kernel "$HOG")" = "$before" ]
         [ ! -e "$(echo "$CPUSETS"/rtf-1/t"$HOG".*)" ]

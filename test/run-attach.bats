@@ -201,8 +201,8 @@ named_thread_is_attached() {
         before=$(stat -c %.Y "$OWN"/run-*.json)
         eventually test -s "$WORK/err" || eventually test -s "$WORK/err" # rtf-run says nothing in the first ten seconds.
         case $when in
-        ready) [ "$(<"$WORK/err")" = 'rtf-run: sh has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then' ] ;;
-        *) [ "$(<"$WORK/err")" = 'rtf-run: sh has no thread named nosuch yet: it runs without a reservation until then' ] ;;
+        ready) [ "$(<"$WORK/err")" = 'rtf-run: sh has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until it says so' ] ;;
+        *) [ "$(<"$WORK/err")" = 'rtf-run: sh has no thread named nosuch yet: it runs without a reservation until it has one' ] ;;
         esac
         [ "$(stat -c %.Y "$OWN"/run-*.json)" != "$before" ]
         kill -TERM "$CHILD"

@@ -318,7 +318,7 @@ has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | 
 @test "rules, other users' threads, and a second trace: one sentence each" {
     configure_rules "$ALICE - max_utilization 4" "$ALICE - trace true" "$BOB - max_utilization 0.5" "$CAROL - max_utilization 1" "$CAROL - trace true" '- - trace true' "$CAROL - trace false"
     broker_start
-    fails 66 'rtf trace: you have no reservation with a thread' rtf trace
+    fails 66 'rtf trace: you have no reservation with a thread: attach a thread first' rtf trace
     fails 77 "rtf trace: acl.conf:7: $CAROL - trace false" rtf_of $CAROL trace
     fails 77 'rtf trace: only root may trace the threads of other users' rtf trace --all
     fails 77 'rtf trace: only root may trace the threads of other users' rtf trace --user $BOB
@@ -333,7 +333,7 @@ has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | 
     raw 5 &
     local tracer=$!
     eventually watcher
-    eventually fails 75 'rtf trace: you have a trace already' rtf trace --for 10ms
+    eventually fails 75 'rtf trace: you have a trace already: end this trace first' rtf trace --for 10ms
     kill "$tracer"
     wait "$tracer" || true
     pkill -KILL -u $ALICE -f raw.py || true
@@ -438,7 +438,7 @@ END
     sleeper $BOB
     silent rtf_of $BOB declare two -T 1ms -P 60ms --attach "$SLEEPER"
     prints 0 rtf_of $BOB trace --for 50ms
-    fails 75 'rtf trace: you have a trace already' rtf trace
+    fails 75 'rtf trace: you have a trace already: end this trace first' rtf trace
     kill -KILL "$n"
     eventually no_watcher
     # The broker takes at most 100 connections a second, and answers others meanwhile.

@@ -45,7 +45,7 @@ verdicts() { jq -c "select(.stage == \"verdict\" and $1)" "$EVENTS" | wc -l; }
         pids+=("$PID")
     done
     says $ALICE w1 '.grant == null and .refusal.code == "rule-used-up" and (.reason | test("0.5 used, 0.5 asked"))'
-    says $ALICE w2 '.reason == "your spec w1 came earlier, and waits for room"'
+    says $ALICE w2 '.reason == "this spec waits behind your spec w1, which came earlier and waits for room"'
     eventually readers_have_ended
     all=("/proc/$BROKER/status")
     for pid in "${pids[@]}"; do all+=("/proc/$pid/status"); done

@@ -100,14 +100,14 @@ user_types() { # COMMAND: runs in the user's own directory of the spool
 
 # --- Comparison of the machine before and after ---------------------------------------------------
 
-# Lists every process, file, mount, cgroup and kernel setting that the demo could leave behind. Things
-# that other programs make meanwhile, such as another broker, do not count.
+# Lists every process, file, mount, cgroup and kernel setting that the demo could leave behind. Leaves
+# out what other programs make meanwhile, for example another broker.
 snapshot() {
     list_traces 2>/dev/null | sort -u
 }
 
 list_traces() (
-    set +e # some of these places do not exist on every machine
+    set +e # some of these files and directories do not exist on every machine
     ours=${scratch:-/nonexistent}
     find "$ours" -maxdepth 0 -printf 'file %p\n'
     # Skips directories in which everybody may choose names.
@@ -122,14 +122,14 @@ list_traces() (
     find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$ours/*" -printf 'process %h %l\n'
     awk -v ours="$ours/" 'index($5, ours) == 1 { print "mount", $5 }' /proc/self/mountinfo
     grep -l "^$ours/" /sys/block/loop*/loop/backing_file | sed 's/^/loop device /'
-    # If the demo manages no disk, groups of rtf-disk belong to another broker.
+    # Leaves out the groups of rtf-disk if the demo manages no disk, because these belong to another broker.
     find /sys/fs/cgroup -type d -name '*rtf*' -printf 'cgroup %p\n' |
         grep -Ev "(\.(service|scope|slice|mount|socket|swap)${others_groups:+|$others_groups})(/|\$)"
     grep -r '' /proc/sys/kernel/sched_* /sys/fs/cgroup/cpuset.sched_load_balance \
         /sys/fs/cgroup/*/cpuset.sched_load_balance /sys/fs/cgroup/*/cpu.rt_runtime_us | sed 's/^/setting /'
 )
 
-# True if another program holds a lock on /run/rtf; our broker has always ended when this is called.
+# True if another program holds a lock on /run/rtf. Our own broker holds none, because it has always ended when this function is called.
 others_use_run_rtf() {
     stat --format='%Hd %Ld %i' /run/rtf | {
         read -r major minor inode && grep -q "FLOCK .* $(printf '%02x:%02x:%d' "$major" "$minor" "$inode") " /proc/locks
@@ -142,7 +142,7 @@ stop() { # PID...: ends the remaining processes, and waits for their ends
     wait "$@" 2>/dev/null || :
 }
 
-# Settings are not compared if another broker runs now, or ran at the beginning.
+# Ends the demo. Compares the machine before and after, but not the settings if another broker runs now or ran at the beginning.
 end() {
     clean_up
     left=$(printf '%s\n' "$machine" "$(snapshot)" | sort | uniq -u)

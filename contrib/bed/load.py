@@ -2,8 +2,8 @@
 
     load.py UID DISK stream BYTES PERIOD-MS SECONDS    reads BYTES at random places each period; prints the percentage that was read, and how many were late
     load.py UID DISK greedy BYTES SECONDS              reads at random places without a pause; prints bytes per second
-    load.py UID DISK row BYTES SECONDS                 the same at consecutive places
-    load.py UID DISK thinker BYTES THINK-MS SECONDS    reads at random places, with a pause after each; prints each read's time in microseconds, one per line
+    load.py UID DISK row BYTES SECONDS                 reads at consecutive places without a pause; prints bytes per second
+    load.py UID DISK thinker BYTES THINK-MS SECONDS    reads at random places, with a pause after each read; prints a line for each read: its time in microseconds
     load.py UID DISK sequential [BYTES]                reads BYTES (default 128 KiB) after BYTES until it is killed
     load.py UID DISK deep                              16 threads read 64 KiB at random places until it is killed
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""receive.py PORT SECONDS: receives until no datagram has come for SECONDS; then prints one line of JSON per stream: the number of datagrams that
-arrived, and latencies in microseconds."""
+"""receive.py PORT SECONDS: receives datagrams until none has come for SECONDS. Then prints one line of JSON for each stream: the number of
+datagrams that arrived, and their latencies in microseconds."""
 import json
 import socket
 import struct

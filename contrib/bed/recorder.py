@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""recorder.py PORT WORK-MS BYTES PLACE: takes each datagram at the port as a frame: works for WORK-MS of CPU time, then writes BYTES to the disk
-that is its descriptor 3, past the page cache, from PLACE on.
+"""recorder.py PORT WORK-MS BYTES PLACE: takes each datagram at the port as a frame. For each frame it works for WORK-MS of CPU time, and
+then writes BYTES to the disk, past the page cache, from PLACE on. The disk is descriptor 3.
 
-Prints "ready" at the start. At its end (SIGTERM) it prints for each frame when the frame was on the disk, in seconds of CLOCK_BOOTTIME, one per line.
+Prints "ready" at the start. At its end (SIGTERM) it prints a line for each frame: the time when the frame was on the disk, in seconds of
+CLOCK_BOOTTIME.
 """
 import fcntl
 import mmap

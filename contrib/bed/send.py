@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""send.py ADDRESS PORT STREAM BYTES PERIOD-MS COUNT [START]: sends a stream of datagrams, each with its stream, its number and the time.
+"""send.py ADDRESS PORT STREAM BYTES PERIOD-MS COUNT [START]: sends a stream of datagrams. Each datagram has the stream, its number and
+the time.
 
 Opens its first socket and prints "ready". Waits until the file START exists, if one is given. Then opens a second socket, and sends from the two
 sockets in turn. PERIOD-MS may be a range, LEAST-MOST: then each pause is a random time in the range.

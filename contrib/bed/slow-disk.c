@@ -1,6 +1,7 @@
-/* A slow disk: a FUSE file system with one file, _disk_. Each read and write takes a seek, unless
- * it begins where the last one ended, plus a time per byte at a fixed rate. Requests are served one
- * at a time, like by a disk with one arm. Written data are discarded.
+/* A slow disk: a FUSE file system with one file, _disk_. Each read or write takes the time of its
+ * bytes at a fixed rate. It also takes the time of a seek, unless it begins where the last request
+ * ended. The disk serves one request at a time, like a disk with one arm. Written data are
+ * discarded.
  *
  * With `cached`, every user may read the file, and the kernel keeps what has been read.
  *
@@ -22,8 +23,8 @@ static struct timespec free_at;
 static off_t position;
 static bool cached;
 
-/* `free_at` holds the time when the disk is free, and not a duration, so a late wake-up does not
- * make the disk slower. */
+/* Waits as long as the disk takes for this request. `free_at` is a point in time, and not a
+ * duration, so that a late wake-up does not make the disk slower. */
 static void work(size_t bytes, off_t offset)
 {
     struct timespec now;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tcp.py ADDRESS PORT: sends as fast as one connection takes, until it is killed; tcp.py sink PORT: receives such connections."""
+"""tcp.py ADDRESS PORT: sends data over one connection as fast as the connection takes them, until it is killed.
+tcp.py sink PORT: receives the data of such connections."""
 import socket
 import sys
 import threading

@@ -2,9 +2,9 @@
  * program prepare that thread (for example by JACK's jack_set_thread_init_callback). The callback
  * must never wait, so it cannot ask for the reservation. 256 frames at 48 kHz are 5,333 us.
  *
- * The thread gets SCHED_DEADLINE. The kernel ends a runtime only at its tick (often 4 ms), and then
- * postpones the next periods: a callback that takes too long makes the next buffers late, but no
- * thread of another user.
+ * The thread gets SCHED_DEADLINE. The kernel ends a runtime only at its tick (often every 4 ms),
+ * and then postpones the thread's next periods. So a callback that takes too long makes the next
+ * buffers late, but delays no thread of another user.
  *
  *     cc audio.c -o audio $(pkg-config --cflags --libs librtf) -pthread */
 #include <pthread.h>
@@ -66,7 +66,7 @@ static void *run(void *argument)
             host->program->late++;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
     }
-    /* Not in main, because the reservation ends with this thread. */
+    /* This is printed here and not in main, because the reservation ends with this thread. */
     const struct rtf_spec *spec = &host->program->spec;
     printf("%d buffers, %d late, by %s\n", host->buffers, host->program->late,
            rtf_spec_is_granted(spec) ? rtf_spec_get_plugin(spec) : "nobody");

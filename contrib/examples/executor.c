@@ -12,7 +12,7 @@
 struct callback {
     void (*run)(void *);
     void *argument;
-    unsigned every; /* periods of its executor */
+    unsigned every; /* the callback runs once in this many periods of its executor */
 };
 
 struct executor {
@@ -37,7 +37,7 @@ static void *spin(void *argument)
     executor->result = rtf_spec_create_attached(executor->connection, &spec, &params, 0);
     snprintf(executor->reason, sizeof executor->reason, "%s", rtf_spec_reason(&spec));
     if (executor->result != RTF_OK) {
-        rtf_spec_release(&spec); /* the handle is on this stack */
+        rtf_spec_release(&spec); /* the handle is on the stack of this thread */
         return NULL;
     }
     rtf_task_start(&spec);

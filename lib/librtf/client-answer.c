@@ -10,9 +10,9 @@
 
 enum { VERDICT_MAX = 1 << 20 };
 
-/* Reads the file to its end, or, with is_line, to the end of the first line (a verdict is one
- * line). Adds a final zero byte. NULL: unreadable, or longer than VERDICT_MAX. The caller frees the
- * text. */
+/* Reads the file to its end. With is_line, reads only the first line, because a verdict is one
+ * line. Adds a final zero byte. NULL: the file is unreadable, or longer than VERDICT_MAX. The
+ * caller frees the text. */
 static char *read_text(int fd, bool is_line)
 {
     size_t length = 0, size = 4096;
@@ -37,7 +37,7 @@ static char *read_text(int fd, bool is_line)
     return NULL;
 }
 
-/* Opens with O_NONBLOCK, because a file lease or a FIFO of another user must not block the
+/* Opens the file with O_NONBLOCK, because a file lease or a FIFO of another user must not block the
  * caller. */
 static char *read_file(int directory, const char *file, bool is_line)
 {
@@ -73,9 +73,10 @@ json_t *client_read_object(int directory, const char *file)
     return object;
 }
 
-/* True if this text answers the request with the token, and grants everything. In a JSON string a
- * quote has a backslash before it, so the patterns can only match keys. rtf-verdict(5) promises
- * these keys. */
+/* True if the text of this verdict answers the request with the token, and grants everything. The
+ * function does not parse the text, but searches for patterns such as "result":"OK". In a JSON
+ * string a quote has a backslash before it, so the patterns can only match keys. rtf-verdict(5)
+ * promises these keys. */
 static bool grants(const char *text, const char *token)
 {
     char key[CLIENT_TOKEN + sizeof "\"token\":\"\""];
@@ -104,8 +105,8 @@ const char *client_string(const json_t *object, const char *key)
 
 enum { THREAD_NAMED = 160 };
 
-/* Writes "thread 4711 (camera)". The program of the thread chooses this name, which may have any
- * byte. */
+/* Writes the id and the name of a thread: "thread 4711 (camera)". The name may have any byte,
+ * because the program of the thread chooses it. */
 static void name_thread(pid_t thread, char text[static THREAD_NAMED])
 {
     char path[48], name[20], printable[THREAD_NAMED - 32];
@@ -120,9 +121,9 @@ static void name_thread(pid_t thread, char text[static THREAD_NAMED])
              client_printable(name, printable, sizeof printable));
 }
 
-/* True if the thread has ended. The number belongs to the broker's pid namespace. A caller in
- * another namespace cannot check it; there "thread" of the verdict is null when the thread has
- * ended. */
+/* True if the thread has ended. thread: an id in the broker's pid namespace. A caller in another
+ * namespace cannot check this id. But when a thread has ended, the key "thread" of the verdict is
+ * null. */
 static bool has_ended(pid_t thread)
 {
     return client_in_first_namespace() && kill(thread, 0) != 0 && errno == ESRCH;
@@ -169,8 +170,8 @@ void client_tell_holder(struct client *client, const char *name, const char *cur
                     client->user, name);
 }
 
-/* True if the file is still the one that the stamp in a verdict describes, by inode and change
- * time: a file that was replaced or rewritten has other values. */
+/* True if the stamp in a verdict describes this file. A stamp is the inode and the change time of a
+ * file; a file that was replaced or rewritten has another inode or time. */
 static bool stamped(const json_t *stamp, const struct stat *status)
 {
     const struct timespec *time = &status->st_ctim;
@@ -183,9 +184,9 @@ static bool stamped(const json_t *stamp, const struct stat *status)
 
 /* ---- the thread that holds the reservation ---- */
 
-/* True: NAME.tid, or else the key "attach", names the thread with this inode (client_thread_inode):
- * in other pid namespaces than the first, only the inode tells whether two numbers mean the same
- * thread. */
+/* True if NAME.tid, or else the key "attach", names the thread with this inode
+ * (client_thread_inode). In other pid namespaces than the first, only the inode tells whether two
+ * numbers mean the same thread. */
 static bool names_inode(const struct client *client, const char *name, uint64_t inode)
 {
     char file[FILE_NAME];
@@ -204,7 +205,8 @@ static bool names_inode(const struct client *client, const char *name, uint64_t 
     return found == inode;
 }
 
-/* Returns the thread in a NAME.tid that the broker has not answered yet; 0: there is none. */
+/* Returns the thread in NAME.tid, if the broker has not answered this NAME.tid yet; 0: there is no
+ * such NAME.tid. */
 static pid_t asks_already(const struct client *client, const char *name, const json_t *verdict)
 {
     char file[FILE_NAME];
@@ -239,8 +241,8 @@ enum client_outcome client_find_free(struct client *client, const char *name, pi
                        named, name);
 }
 
-/* For a wait while there is no NAME.tid: true if the verdict was made when the broker saw no
- * NAME.tid, or saw that it was removed. */
+/* For a wait while there is no NAME.tid: true if the broker had also seen no NAME.tid, or the
+ * removal of NAME.tid, when it wrote the verdict. */
 static bool answers_no_tid(const json_t *json)
 {
     const json_t *stamp = json_object_get(json, "tid");
@@ -249,8 +251,8 @@ static bool answers_no_tid(const json_t *json)
            (request != NULL && (strcmp(request, "detach") == 0 || strcmp(request, "exit") == 0));
 }
 
-/* True if the stamps in the verdict are the stamps of the present files. spec, tid NULL: no such
- * file. */
+/* True if the stamps in the verdict describe the present files NAME.json (`spec`) and NAME.tid
+ * (`tid`). NULL: there is no such file. */
 static bool answers(const json_t *json, const struct stat *spec, const struct stat *tid)
 {
     const json_t *stamp = json_object_get(json, "spec");
@@ -261,8 +263,8 @@ static bool answers(const json_t *json, const struct stat *spec, const struct st
     return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
 }
 
-/* The present NAME.json and NAME.tid, which see() looks at when they are first needed, and only
- * once. */
+/* The state of NAME.json and NAME.tid. see() looks at the files when their state is first needed,
+ * and only once. */
 struct files {
     bool seen, has_spec, has_tid;
     struct stat spec, tid;
@@ -277,8 +279,8 @@ static void see(const struct client *client, const char *name, struct files *fil
     files->seen = true;
 }
 
-/* True if this verdict answers the request. The broker answers an unreadable spec without a token:
- * then the stamps decide, as in a wait without a token. */
+/* True if this verdict answers the request. The answer to an unreadable spec has no token. Then the
+ * stamps in the answer decide, as in a wait without a token. */
 static bool wanted(const struct client *client, const struct client_wait *wait, const json_t *json,
                    struct files *files)
 {
@@ -299,8 +301,8 @@ static bool is_pending(const json_t *json)
     return state != NULL && strcmp(state, "pending") == 0;
 }
 
-/* True for the last verdict of a broker that stops. That verdict is no answer to a request: it has
- * replaced the answer, which may have been a refusal. */
+/* True for the last verdict of a broker that stops. This verdict is no answer to a request: it has
+ * replaced the answer, and the answer may have been a refusal. */
 static bool is_farewell(const json_t *json)
 {
     const char *ended = client_string(json, "ended");
@@ -318,7 +320,7 @@ static bool is_waiting(struct client *client, const json_t *json)
     return true;
 }
 
-/* True if this verdict, which answers the present files, ends the wait. */
+/* True if this verdict ends the wait. The verdict answers the present files. */
 static bool is_enough(const struct client_wait *wait, const json_t *json)
 {
     switch (wait->goal) {
@@ -330,8 +332,9 @@ static bool is_enough(const struct client_wait *wait, const json_t *json)
     return false;
 }
 
-/* Returns CLIENT_OK once NAME.json, NAME.tid and the verdict are removed. Something else than a
- * regular file with the name of the verdict is not the broker's, and does not count. */
+/* Returns CLIENT_OK once NAME.json, NAME.tid and the verdict are removed. If the name of the
+ * verdict belongs to something else than a regular file, the broker has not made it, and it does
+ * not count. */
 static enum client_outcome look_for_end(const struct client *client, const struct client_wait *wait)
 {
     struct stat status;

@@ -41,7 +41,7 @@ void dnotify_drain(const struct dnotify *watch)
         ;
 }
 
-/* Closing the directory ends the watch; no signal arrives after that. */
+/* Closing the directory ends the watch. After the close, the watch causes no further signal. */
 void dnotify_end(struct dnotify *watch)
 {
     if (watch->directory < 0)

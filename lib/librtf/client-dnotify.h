@@ -1,6 +1,6 @@
 /* Watches a directory by a signal (fcntl(2), F_NOTIFY). The kernel ends such a watch at once, while
  * ending an inotify instance takes 8 to 16 ms, and the number of inotify instances of a user is
- * limited. A move of the directory itself is not reported.
+ * limited. Such a watch does not report a move of the directory itself.
  *
  * A watch belongs to one thread: the kernel sends the signal to that thread. The signal is blocked
  * in the thread during the watch, and pending signals are taken at the end, so that no handler
@@ -13,7 +13,7 @@
 
 struct dnotify {
     int ready;       /* a descriptor for poll(2), readable after a change; -1: no watch */
-    int directory;   /* our own descriptor of the directory */
+    int directory;   /* a descriptor of the directory that only this watch uses */
     int number;      /* the signal's number */
     sigset_t former; /* the thread's signal mask before the watch */
 };

@@ -3,7 +3,8 @@
 
 #include "client.h"
 
-/* Takes the next UTF-8 character. A byte outside of a valid sequence counts as a character. */
+/* Takes the next UTF-8 character. A byte that is in no valid UTF-8 sequence counts as a
+ * character. */
 static unsigned take_character(const char **text)
 {
     const unsigned char *at = (const unsigned char *)*text;

@@ -31,8 +31,8 @@ static enum client_outcome fail_errno(struct client *client, const char *file)
     return client_fail(client, CLIENT_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
 }
 
-/* Says why the file cannot be reached. The sentence names the group of the spool, because EACCES
- * nearly always means that the user is not in it. */
+/* Says why the user cannot reach the file. The sentence names the group of the spool, because
+ * EACCES nearly always means that the user is not a member of this group. */
 enum client_outcome client_denied(struct client *client, const char *file)
 {
     struct stat status;
@@ -96,9 +96,9 @@ bool client_make_token(char token[static CLIENT_TOKEN])
 
 void client_hold_standard_fds(void)
 {
-    /* O_PATH and not /dev/null: reads and writes fail as on the closed descriptor that we were
-     * given. open returns the lowest free number, so the loop fills 0 to 2 and closes the first
-     * number above. */
+    /* opens with O_PATH, and not /dev/null, so that reads and writes fail as they do on a closed
+     * descriptor. open returns the lowest free number, so the loop fills 0 to 2, and closes the
+     * first number above 2. */
     int fd;
     do {
         fd = open("/", O_PATH | O_CLOEXEC);
@@ -174,7 +174,7 @@ int64_t client_until(uint64_t microseconds)
                : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (int64_t)microseconds;
 }
 
-/* Returns a timer that ends at `until`; 0: a timer that never ends. -1 with errno. */
+/* Returns a timer that ends at `until`; if `until` is 0, the timer never ends. -1 with errno. */
 static int start_timer(int64_t until)
 {
     struct itimerspec timer = {
@@ -185,8 +185,8 @@ static int start_timer(int64_t until)
     return fd;
 }
 
-/* Waits until the broker closes the FIFO `starting`, which it does when it serves or ends.
- * CLIENT_NO_BROKER: the FIFO is closed, and the caller has to look again. */
+/* Waits until the broker closes the FIFO `starting`. The broker closes it when it serves requests,
+ * or ends. CLIENT_NO_BROKER: the FIFO is closed, and the caller has to look for a broker again. */
 static enum client_outcome await_start(struct client *client, int starting, int timer)
 {
     struct pollfd fds[] = {{.fd = starting}, {.fd = timer, .events = POLLIN}};
@@ -203,8 +203,8 @@ enum client_outcome client_connect(struct client *client, int64_t until)
     int timer = outcome == CLIENT_NO_BROKER ? start_timer(until) : -1, starting = 0;
     while (outcome == CLIENT_NO_BROKER && starting >= 0) {
         starting = open_fifo(client, "starting");
-        /* this look comes after opening `starting`, so that a broker that has just finished
-         * starting is found */
+        /* looks for a broker after opening `starting`, so that it finds a broker that has just
+         * finished starting */
         outcome = take_hold(client);
         if (outcome == CLIENT_NO_BROKER && starting >= 0)
             outcome = await_start(client, starting, timer);
@@ -216,17 +216,17 @@ enum client_outcome client_connect(struct client *client, int64_t until)
     return outcome;
 }
 
-/* True if the account name can be a directory name. Account names may hold more characters than
- * spec names (DOMAIN\user), but no '/' and no leading '.', because these lead to other
- * directories. */
+/* True if the name of an account may be the name of a directory. Such a name may have more
+ * characters than the name of a spec (DOMAIN\user), but no '/' and no leading '.', because these
+ * lead to other directories. */
 static bool user_ok(const char *user)
 {
     size_t length = strlen(user);
     return length > 0 && length <= NAME_MAX && user[0] != '.' && strchr(user, '/') == NULL;
 }
 
-/* Opens the directory specs/USER. False with errno: no such directory; EPERM: the directory of
- * another user. */
+/* Opens the directory specs/USER. False with errno; ENOENT: there is no such directory; EPERM: the
+ * directory belongs to another user. */
 static bool open_own(struct client *client, const char *user)
 {
     struct stat status;
@@ -244,7 +244,8 @@ static bool open_own(struct client *client, const char *user)
     return true;
 }
 
-/* Returns the uid outside of the caller's user namespace, by which the broker knows the user. */
+/* Returns the uid that the caller has outside of its user namespace. The broker knows the user by
+ * this uid. */
 static uid_t uid_outside(void)
 {
     unsigned inside, outside, count;
@@ -303,8 +304,8 @@ static bool write_all(int fd, const char *text, size_t length)
     return true;
 }
 
-/* Writes the text and closes fd in any case: the broker reads a spec only after the last writer has
- * closed it. */
+/* Writes the text, and closes fd in any case, because the broker reads a spec only after the last
+ * writer has closed the file. */
 static bool fill(int fd, const char *text, ino_t *inode)
 {
     struct stat status;
@@ -320,9 +321,9 @@ static bool fill(int fd, const char *text, ino_t *inode)
     return filled;
 }
 
-/* Returns a descriptor of the file that is not open for writing, so that the file can be linked
- * after its writer has closed it. open_tree(2) takes half the time of a path in /proc, but a
- * container may forbid open_tree. */
+/* Returns a second descriptor of the file, which is not open for writing. With this descriptor the
+ * file can be linked after its writer has closed it. open_tree(2) takes half the time of a path in
+ * /proc, but a container may forbid open_tree. */
 static int hold(const struct client *client, int fd)
 {
     char name[16];
@@ -334,8 +335,8 @@ static int hold(const struct client *client, int fd)
 }
 
 /* Writes the text to a file without a name, then links it. An unfinished file causes no event for
- * the broker, and a killed client leaves no file behind. Some file systems have no O_TMPFILE, and
- * the fallback link needs /proc. */
+ * the broker, and a killed client leaves no file behind. The function fails on file systems without
+ * O_TMPFILE. It may also need /proc for the link. */
 static bool put_unnamed(const struct client *client, const char *file, const char *text,
                         ino_t *inode)
 {
@@ -350,7 +351,7 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
     if (held < 0)
         return false;
     bool put = filled && linkat(held, "", client->directory, file, AT_EMPTY_PATH) == 0;
-    /* before Linux 6.10, AT_EMPTY_PATH needs a capability */
+    /* before Linux 6.10, AT_EMPTY_PATH needs a capability, so the file is linked through /proc */
     if (filled && !put && errno == ENOENT) {
         snprintf(name, sizeof name, "%d", held);
         put = linkat(client->descriptors, name, client->directory, file, AT_SYMLINK_FOLLOW) == 0;
@@ -361,7 +362,8 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
     return put;
 }
 
-/* Writes a temporary file and renames it. modified: its modification time; NULL: now. */
+/* Writes a temporary file and renames it to `file`. modified: the modification time that the file
+ * gets; NULL: the present time. */
 static bool put_renamed(int directory, const char *aside, const char *file, unsigned flags,
                         const char *text, const struct timespec *modified, ino_t *inode)
 {
@@ -436,7 +438,7 @@ enum client_outcome client_change(struct client *client, const char *name, const
     return client_put_back(client, name, text, NULL, inode);
 }
 
-/* Writes NAME.tid. flags: of renameat2(2), for the case that NAME.tid is there already. */
+/* Writes NAME.tid. flags: the flags of renameat2(2), used if NAME.tid exists already. */
 static enum client_outcome put_tid(struct client *client, const char *name, pid_t thread,
                                    unsigned flags)
 {
@@ -452,7 +454,7 @@ static enum client_outcome put_tid(struct client *client, const char *name, pid_
         snprintf(text, sizeof text, "%d\n", (int)thread);
     else
         snprintf(text, sizeof text, "%d inode=%llu\n", (int)thread, (unsigned long long)of_pidfd);
-    if (put_unnamed(client, file, text, &inode)) /* there was no NAME.tid */
+    if (put_unnamed(client, file, text, &inode)) /* succeeds if there was no NAME.tid */
         return CLIENT_OK;
     if (put_renamed(client->directory, aside, file, flags, text, NULL, &inode))
         return CLIENT_OK;
@@ -510,8 +512,8 @@ void client_withdraw(const struct client *client, const char *name, ino_t inode)
     struct stat status;
     if (!client_entry(client, name, "json", &status) || status.st_ino != inode)
         return;
-    /* The verdict is removed first, because as long as our spec exists, no other spec's verdict can
-     * have this name. */
+    /* The verdict is removed before the spec: as long as our spec exists, the verdict with this
+     * name belongs to our spec. */
     snprintf(file, sizeof file, "%s.verdict", name);
     unlinkat(client->directory, file, 0);
     snprintf(file, sizeof file, "%s.json", name);
@@ -527,8 +529,8 @@ void client_renew(const struct client *client, const char *name, ino_t inode)
         (void)utimensat(client->directory, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* True if the user's directory has another name now: the broker renames a directory that it does
- * not accept, and never answers specs in it. */
+/* True if the user's directory has another name now. The broker renames a directory that it does
+ * not accept, and never answers specs in this directory. */
 bool client_has_moved(const struct client *client)
 {
     struct stat named;

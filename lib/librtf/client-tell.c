@@ -5,8 +5,8 @@
 
 enum { EXIT_ATTACH_FAIL = 76 };
 
-/* Copies the sentence about a refusal. Only a refusal has a "sentence"; any other answer has a
- * "reason". */
+/* Copies the sentence about a refusal. A refusal has the key "sentence"; any other answer has only
+ * the key "reason". */
 void client_tell_refusal(const json_t *verdict, char text[static CLIENT_WHY])
 {
     const char *sentence = client_string(verdict, "sentence"),

@@ -11,12 +11,12 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* the kernel has this flag since Linux 6.9 */
 #endif
-/* the inode of the first pid namespace (include/linux/proc_ns.h); the type of the file system of
- * pidfds (include/uapi/linux/magic.h) */
+/* FIRST_PID_NAMESPACE: the inode of the first pid namespace (include/linux/proc_ns.h). PIDFS: the
+ * type of the file system of pidfds (include/uapi/linux/magic.h) */
 enum { FIRST_PID_NAMESPACE = 0xeffffffc, PIDFS = 0x50494446 };
 
-/* True if this process is in the first pid namespace, where a number means the same thread as for
- * the broker. */
+/* True if this process is in the first pid namespace. In this namespace a thread has the same id as
+ * for the broker. */
 bool client_in_first_namespace(void)
 {
     struct stat status;

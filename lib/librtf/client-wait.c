@@ -25,7 +25,8 @@ static bool drain(int events, int directory)
             has = has || (event->wd == directory && (event->mask & gone) != 0) ||
                   (event->mask & IN_Q_OVERFLOW) != 0;
         }
-        /* after a short read no event is left, because any event fits into half a buffer */
+        /* if a read fills less than half of the buffer, no event is left, because any event fits
+         * into half a buffer */
     } while (got > (ssize_t)(sizeof buffer / 2));
     return has;
 }
@@ -42,7 +43,8 @@ static bool hears(const struct client *client, const struct client_watch *watch)
     return watch->directory >= 0 && watch->inode == client->inode;
 }
 
-/* Watches the open directory, not its name. An existing watch gets the new mask. */
+/* Watches the open directory, and not its name, which may lead to another directory by now. An
+ * existing watch gets the new mask. */
 static void watch_directory(const struct client *client, struct client_watch *watch, uint32_t more)
 {
     static const uint32_t end = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF,
@@ -70,8 +72,8 @@ bool client_begin_watch(struct client *client, bool wide)
     return lost;
 }
 
-/* Watches one spec through its own inode, because then other specs of this user do not wake the
- * caller. The event is that the broker closes the file after it has written the answer. */
+/* Watches one spec by the inode of its file, so that other specs of this user do not wake the
+ * caller. The awaited event: the broker closes the file after it has written the answer. */
 static bool watch_spec(const struct client *client, const struct client_wait *wait,
                        struct client_watch *watch)
 {
@@ -86,7 +88,7 @@ static bool watch_spec(const struct client *client, const struct client_wait *wa
     return watch->spec >= 0;
 }
 
-/* Watches several files through the directory. */
+/* Watches all files of the directory, with one watch on the directory. */
 static bool watch_files(const struct client *client, struct client_watch *watch)
 {
     watch_directory(client, watch,
@@ -95,19 +97,19 @@ static bool watch_files(const struct client *client, struct client_watch *watch)
 }
 
 /* A wait begins with dnotify, which reports every file in the directory. After FIRST (us), or after
- * OTHERS_MOST changes of other files, an inotify watch replaces dnotify, because inotify reports
- * only one spec and the end of the directory; but an inotify watch costs more to begin and to
- * end. */
+ * OTHERS_MOST changes of other files, an inotify watch replaces dnotify. inotify reports only one
+ * spec, and the end of the directory. A wait does not begin with inotify, because such a watch
+ * costs more to begin and to end. */
 enum { FIRST = 1000000, OTHERS_MOST = 8 };
 
-/* The source of events for a wait: the caller's watch; or at first dnotify, and then a watch of the
- * wait's own. */
+/* The source of events for a wait. This is the watch of the caller if the caller has one. Otherwise
+ * it is at first dnotify, and later an inotify watch that this wait makes. */
 struct sight {
     struct client_watch watch;
     struct dnotify changes;
     int64_t change_at; /* the time to replace dnotify by a watch; 0: never */
     int others;        /* how many changes of other files dnotify has reported */
-    bool is_kept;      /* the watch is the caller's */
+    bool is_kept;      /* true: the watch belongs to the caller */
     bool heard;        /* true: the directory's end has been watched since before the request */
     bool answers;      /* true: all answers have been watched since before the request */
 };
@@ -155,8 +157,8 @@ static bool begin_kept_sight(struct client *client, const struct client_wait *wa
 {
     sight->heard = hears(client, &sight->watch);
     sight->answers = sight->heard && sight->watch.wide && wait->inode != 0;
-    /* a wide watch reports each verdict, and does not wake the caller for events before the
-     * verdict */
+    /* a wide watch (client_begin_watch) reports each verdict, and does not wake the caller before
+     * the verdict is there */
     if (sight->heard && sight->watch.wide)
         return true;
     if (set_watches(client, wait, &sight->watch))
@@ -183,8 +185,8 @@ static bool begin_sight(struct client *client, const struct client_wait *wait, s
     return true;
 }
 
-/* Replaces dnotify by an inotify watch. If the user may open no further inotify instance, dnotify
- * stays in use. */
+/* Replaces dnotify by an inotify watch. If the user may open no further inotify instance, the wait
+ * goes on with dnotify. */
 static void change_sight(const struct client *client, const struct client_wait *wait,
                          struct sight *sight)
 {
@@ -201,7 +203,7 @@ static void see_anew(const struct sight *sight)
         drain(sight->watch.events, -1);
 }
 
-/* Returns the remaining time; NULL: no limit. */
+/* Returns the time left until `until`; NULL: the wait has no limit. */
 static const struct timespec *time_left(int64_t until, struct timespec *left)
 {
     struct timespec now;
@@ -236,8 +238,8 @@ static enum client_outcome no_answer(struct client *client, const struct client_
     return client_fail(client, CLIENT_TIMEOUT, over[wait->goal], wait->name, client->waits_for);
 }
 
-/* Sleeps until an event. CLIENT_PENDING: the caller looks for the answer again. Any other outcome:
- * the caller looks for the last time. */
+/* Sleeps until an event. CLIENT_PENDING: the caller looks for the answer, and may sleep again. Any
+ * other outcome: the caller looks for the answer for the last time. */
 static enum client_outcome doze(struct client *client, const struct client_wait *wait,
                                 const struct sight *sight)
 {
@@ -259,7 +261,8 @@ static enum client_outcome doze(struct client *client, const struct client_wait 
     if (fds[1].revents != 0)
         return client_fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered",
                            client->spool);
-    /* A stream of other events must not extend the wait beyond its end. */
+    /* checks the time after each event, because a stream of other events must not extend the
+     * wait */
     return is_over(wait->until) ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
@@ -275,7 +278,8 @@ static enum client_outcome watch(struct client *client, const struct client_wait
         seen = sight->heard ? client_glance(client, wait, verdict)
                             : client_look(client, wait, verdict);
     while (seen == CLIENT_PENDING) {
-        /* made only now, because the last look may have set waits_for, which the sentence names */
+        /* the sentence is written only now, because it has waits_for, and the last look may have
+         * set waits_for */
         if (end == CLIENT_TIMEOUT)
             return no_answer(client, wait);
         if (end != CLIENT_PENDING)
@@ -300,8 +304,8 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
 {
     struct sight sight;
     enum client_outcome outcome = CLIENT_PENDING;
-    /* looks first, because a broker with a higher priority on the same CPU may have answered
-     * already */
+    /* looks for the answer before it sets watches, because a broker with a higher priority on the
+     * same CPU may have answered already */
     if (!client->watch.wide || wait->inode == 0)
         outcome = client_glance(client, wait, verdict);
     if (outcome != CLIENT_PENDING)
@@ -312,7 +316,8 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
         return outcome;
     }
     const int reason = errno;
-    /* the file may be removed, so that no watch can be set: looks for the last time */
+    /* no watch can be set, perhaps because the file was removed: looks for the answer for the last
+     * time */
     outcome = client_look(client, wait, verdict);
     return outcome != CLIENT_PENDING ? outcome
                                      : client_fail(client, CLIENT_ERROR, "cannot wait for %s: %s",

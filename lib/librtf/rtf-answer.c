@@ -1,7 +1,8 @@
 #include "rtf-unasked-change.h"
 #include "rtf-verdict.h"
 
-/* Returns the state behind the handle, with the answer parsed; NULL: the handle was never used. */
+/* Returns the private state of the handle, after it has parsed the broker's answer; NULL: the
+ * handle was never used. */
 static const struct rtf_spec_own *own_of(const struct rtf_spec *spec)
 {
     if (spec->own != NULL && atomic_load(&spec->own->unread) != NULL)
@@ -39,8 +40,9 @@ uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *r
     return text >= OWN_UNITS && text <= OWN_THREADS ? own->amounts[text - OWN_UNITS] : 0;
 }
 
-/* rtf_spec_is_granted and rtf_spec_is_attached look at the verdict first (own_refresh), because
- * programs call them in loops to learn the present state. The getters above do not. */
+/* rtf_spec_is_granted and rtf_spec_is_attached look at the present verdict (own_refresh), because
+ * programs call them in loops to learn the present state. The getters above do not look at the
+ * present verdict. */
 bool rtf_spec_is_granted(const struct rtf_spec *spec)
 {
     if (spec->own != NULL)

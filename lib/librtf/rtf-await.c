@@ -17,8 +17,9 @@ void own_follow(struct rtf_spec_own *spec, struct client *client)
         spec->inode = client_inode(client, spec->name);
 }
 
-/* Makes the description of the answer to the last request. The broker answers a spec file with its
- * token. A NAME.tid file has no token, so the answer must match the times of the files. */
+/* Describes the answer to the last request, for client_wait. The broker's answer to a spec file has
+ * the token of the spec. A NAME.tid file has no token, so the answer must have the stamps (inode
+ * and time) of the files. */
 static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until)
 {
     const bool by_token = spec->request == OWN_CREATE || spec->request == OWN_CHANGE;
@@ -32,10 +33,10 @@ static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until
                                 .interrupt = -1};
 }
 
-/* After an attachment: checks that the spec's thread has the reservation. Two takers may ask at the
- * same time, and the later NAME.tid replaces the earlier one. So the thread in the answer decides
- * who has the reservation. In other pid namespaces than the first, the answer has another number
- * for the same thread, so nothing is checked. */
+/* After an attachment: checks that the requested thread has the reservation. Two programs may ask
+ * for the reservation at the same time, and the later NAME.tid replaces the earlier one. So only
+ * the thread in the answer has the reservation. In other pid namespaces than the first, the answer
+ * has another id for the same thread, so the function checks nothing. */
 static enum rtf_result check_holder(struct rtf_spec_own *spec)
 {
     const bool is_other = spec->thread != 0 && spec->thread != spec->awaited;
@@ -56,7 +57,7 @@ enum rtf_result own_take_outcome(struct rtf_spec_own *spec, const struct client 
     own_forget_answer(spec);
     if (verdict->json == NULL) {
         spec->request = OWN_NOTHING;
-        /* the text may be kept for long, so it gives up unused memory */
+        /* realloc gives up the unused memory of the text, which may be kept for a long time */
         char *text = realloc(verdict->text, strlen(verdict->text) + 1);
         atomic_store(&spec->unread, text != NULL ? text : verdict->text);
         return spec->result = RTF_OK;

@@ -89,8 +89,8 @@ bool own_enter_again(struct rtf_connection_own *connection, struct client *clien
     return client_has_moved(client) && enter_again(connection, client) == CLIENT_OK;
 }
 
-/* Copies the connection's client, except for the watch and the messages. Returns true if no other
- * call waits with this connection. */
+/* Copies the client of the connection, except for its watch and its messages. Returns true if no
+ * other call waits with this connection. */
 static bool copy(struct rtf_connection_own *connection, struct client *client)
 {
     pthread_mutex_lock(&connection->lock);
@@ -173,7 +173,7 @@ static struct rtf_connection_own *make(const char *spool)
 enum rtf_result rtf_connect(struct rtf_connection *connection, const char *spool)
 {
     if (spool == NULL)
-        spool = secure_getenv("RTF_SPOOL"); /* not in a program with set-user-ID */
+        spool = secure_getenv("RTF_SPOOL"); /* NULL in a set-user-ID program */
     struct rtf_connection_own *own = make(spool == NULL ? RTF_SPOOL : spool);
     connection->own = own;
     if (own == NULL || own->spool == NULL)
@@ -309,7 +309,7 @@ enum rtf_result rtf_process(struct rtf_connection *connection)
     if (own == NULL)
         return RTF_CONNECTION_ERR;
     own_copy(own, &client);
-    /* drained before the look at the specs, so that a later change is a new event */
+    /* forgets old events before it looks at the specs, so that a later change causes a new event */
     drain(own->events);
     const bool alive =
         is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;

@@ -10,8 +10,8 @@
 
 enum { OWN_PLUGIN = 33, OWN_CPUS = 128, OWN_CODE = 32, OWN_TIME = 32 };
 
-/* Values of keys, as JSON. The last, OWN_REST, is one object with all keys for which rtf.h has no
- * call. */
+/* The indices of keys whose values are kept as JSON texts. OWN_REST is one object with all keys for
+ * which rtf.h has no call. */
 enum { OWN_MODES, OWN_UNITS, OWN_NETWORK, OWN_DISK, OWN_THREADS, OWN_REST, OWN_TEXTS };
 enum { OWN_MODE = 32, OWN_AMOUNTS = OWN_THREADS - OWN_UNITS + 1 };
 
@@ -28,15 +28,17 @@ struct own_params {
 _Static_assert(sizeof(struct own_params) <= sizeof(struct rtf_params),
                "struct rtf_params cannot grow: programs are compiled with its size");
 
-/* The number of inotify watches that a connection keeps for later calls. */
+/* The largest number of inotify watches that a connection keeps for later calls. */
 enum { SPARE = 64 };
 
 struct rtf_connection_own {
-    pthread_mutex_t list; /* protects specs; its holder may take the lock of a spec */
+    /* protects the list `specs`; a thread that holds this lock may take the lock of a spec */
+    pthread_mutex_t list;
     /* Protects the other members. If a thread needs several locks, it takes this lock last. The
      * descriptor numbers in `client` never change, so reading them needs no lock. */
     pthread_mutex_t lock;
-    struct client client; /* its `why` is unused: calls work on copies */
+    /* its member `why` is unused, because calls work on copies of the client */
+    struct client client;
     char *spool;
     char why[CLIENT_WHY];
     uint64_t timeout;
@@ -44,10 +46,10 @@ struct rtf_connection_own {
     pid_t process;  /* generated names have the form task-PROCESS-MADE */
     unsigned made;  /* the number of generated names */
     uint64_t token; /* the next token; the first one is random */
-    unsigned calls; /* calls that wait now */
+    unsigned calls; /* the number of calls that wait now */
     struct client_watch spare[SPARE];
     int spares;
-    int poll, events; /* the descriptors behind rtf_fd; -1 before its first call */
+    int poll, events; /* the descriptors for rtf_fd; -1 before the first call of rtf_fd */
     struct rtf_spec_own *specs;
 };
 
@@ -61,45 +63,50 @@ struct rtf_spec_own {
     pthread_mutex_t lock; /* protects the members below */
     enum own_request request;
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
-    ino_t inode;   /* the inode of our NAME.json; 0: there is no such file */
+    /* the inode of the NAME.json that belongs to this handle; 0: there is no such file */
+    ino_t inode;
     pid_t awaited; /* the thread to be attached; 0: none */
     bool has_key;  /* the thread was attached with the key "attach", not with NAME.tid */
     bool lasting;
-    bool is_program; /* a program file: no thread need have a reservation yet */
-    /* after a change that is not granted: the earlier text, which is still in force; NULL: the file
-     * has the text in force */
+    /* true: the spec is a program file (rules for threads), and may be granted before any thread
+     * has a reservation */
+    bool is_program;
+    /* the text of the spec in force, if a later change was not granted; NULL: the file has the text
+     * in force */
     char *former;
-    /* the key "time" of the verdict from which the members below come; another verdict has another
-     * time */
+    /* the value of the key "time" in the verdict from which the members below come. Each verdict
+     * has another time */
     char decided[OWN_TIME];
-    /* the verdict that was looked at last, as O_PATH; the file loses its name when the broker
-     * replaces or removes the verdict. Once a descriptor is open, its number stays, because other
-     * threads may use it: dup3(2) replaces the file. -1: none */
+    /* a descriptor (O_PATH) of the verdict that the library has looked at last; -1: none. When the
+     * broker replaces or removes the verdict, this file has no name any more. The number of the
+     * descriptor never changes, because other threads may use it; dup3(2) puts a new file behind
+     * the number */
     _Atomic int verdict;
-    /* the answer, not yet parsed; NULL: the members below hold its contents */
+    /* the text of the answer, not parsed yet; NULL: the members below have the contents of the
+     * answer */
     _Atomic(char *) unread;
     enum rtf_result result;
     char reason[CLIENT_WHY], code[OWN_CODE];
     uint64_t nearest, nearest_minimum;
     _Atomic bool granted, attached;
-    _Atomic bool served; /* after the last call, a thread was attached */
+    _Atomic bool served; /* true: a thread was attached at the end of the last call */
     _Atomic uint64_t accepted_runtime, period;
     uint64_t deadline;
     char plugin[OWN_PLUGIN], policy[16], cpus[CLIENT_WHY], mode[OWN_MODE];
     uint64_t runtime_in_mode, amounts[OWN_AMOUNTS];
-    char *texts[OWN_TEXTS]; /* the texts that rtf_params_from_spec has returned */
+    char *texts[OWN_TEXTS]; /* the texts that rtf_params_from_spec has returned to the program */
     _Atomic pid_t thread;
-    uint64_t pace;      /* us: the last period of rtf_task_wait */
+    uint64_t pace;      /* us: the period of the last rtf_task_wait */
     int64_t activation; /* ns */
     uint64_t missed;
 };
 
-/* Fills a copy of the connection's client, connected to the broker that runs now. After CLIENT_OK
- * the caller gives the copy back with own_return. */
+/* Makes a copy of the connection's client, which is connected to the broker that runs now. After
+ * CLIENT_OK the caller has to give the copy back with own_return. */
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client,
                              int64_t until);
-/* Like own_take, without the system call that checks whether the broker still runs: the wait for
- * the answer notices the broker's end. */
+/* Like own_take, but does not check whether the broker still runs. This saves a system call; the
+ * wait for the answer notices the broker's end. */
 enum client_outcome own_take_at_once(struct rtf_connection_own *connection, struct client *client);
 /* After a failed request: enters the caller's directory again if it was removed or renamed. Returns
  * true if it was removed or renamed. */
@@ -109,7 +116,7 @@ void own_return(struct rtf_connection_own *connection, struct client *client);
 /* Makes a token that no other request of this connection has. */
 void own_make_token(struct rtf_connection_own *connection, char token[static CLIENT_TOKEN]);
 
-/* Put the spec into the connection's list, and take it out. */
+/* own_enlist puts the spec into the list of its connection, and own_strike takes it out. */
 void own_enlist(struct rtf_spec_own *spec);
 void own_strike(struct rtf_spec_own *spec);
 
@@ -120,12 +127,13 @@ void own_keep_params(struct rtf_params *params, const struct own_params *own);
 int own_text_of(const char *key);
 
 /* Returns the text of a spec file, which the caller frees. attach: a thread's id; 0: leave the key
- * out; -1: null, which detaches. NULL with errno: out of memory, or a word that is not UTF-8. */
+ * out; -1: null, which detaches. NULL with errno: out of memory, or a word in *asked is not
+ * UTF-8. */
 char *own_write(const struct own_params *asked, pid_t attach, const char *token);
 
-/* Reads the text of a spec file into *params. texts: in: the strings of an earlier call, or NULL;
- * out: the strings to which *params points. The caller frees the strings. False: not a spec that
- * has these parameters. */
+/* Reads the text of a spec file into *params. texts: before the call, the strings of an earlier
+ * call, or NULL; after the call, the strings to which *params points. The caller frees the strings.
+ * False: the text is not a spec, or has values that struct own_params cannot hold. */
 bool own_parse(const char *text, struct own_params *params, char *texts[static OWN_TEXTS]);
 
 /* Copies the connection's client, without a watch and without messages. */

@@ -5,7 +5,8 @@
 #include "rtf-own.h"
 #include "units.h"
 
-/* Returns the parameters behind the public struct, which is an array of bytes to its users. */
+/* Returns the parameters that a public struct rtf_params holds. For programs, the public struct is
+ * only an array of bytes. */
 struct own_params own_params(const struct rtf_params *params)
 {
     struct own_params own;
@@ -92,9 +93,9 @@ const char *rtf_params_get_scheduler(const struct rtf_params *params)
     return (const char *)params->own + offsetof(struct own_params, plugin);
 }
 
-/* Borrows the text, because struct rtf_params has no room for it, and no call frees such a struct.
- * Checks now that the text is one JSON value: text such as "1, \"nice\": -5" would add a key to the
- * spec file. */
+/* Keeps a pointer to the caller's text, and no copy, because struct rtf_params has no room for a
+ * copy, and no call frees such a struct. Checks that the text is one JSON value, because a text
+ * such as "1, \"nice\": -5" would add a key to the spec file. */
 static enum rtf_result keep_json(struct rtf_params *params, int text, const char *json)
 {
     struct own_params own = own_params(params);

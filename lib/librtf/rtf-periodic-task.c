@@ -14,11 +14,11 @@ static int64_t now(void)
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* Sleeps until the calling thread has a whole runtime, because the calls before have used a part of
- * its runtime, or more than one runtime (an overrun). sched_yield(2) makes a SCHED_DEADLINE thread
- * sleep until its next period. After an overrun, this period has only a part of a runtime, and the
- * period after it has a whole one. In a long period the used part is small, and the thread does not
- * sleep. */
+/* Sleeps until the calling thread has a whole runtime. The work of the thread before this call has
+ * used a part of the runtime, or more than the runtime (an overrun). sched_yield(2) makes a
+ * SCHED_DEADLINE thread sleep until its next period. After an overrun, the next period has only a
+ * part of a runtime, and the period after the next has a whole runtime. If the period is long, the
+ * used part is small, and the thread does not sleep. */
 static void await_runtime(uint64_t period)
 {
     if (period > SHORT_PERIOD || (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_DEADLINE)
@@ -32,7 +32,8 @@ enum rtf_result rtf_task_start(struct rtf_spec *spec)
     const uint64_t period = rtf_spec_get_period(spec);
     if (period == 0 || !spec->own->granted)
         return RTF_ERROR;
-    /* This opens the verdict now, so that the caller's periodic loop does not spend time on it. */
+    /* own_refresh opens the verdict now, so that the caller's periodic loop spends no time on
+     * this. */
     own_refresh(spec->own);
     await_runtime(period);
     spec->own->pace = period;
@@ -41,7 +42,8 @@ enum rtf_result rtf_task_start(struct rtf_spec *spec)
     return RTF_OK;
 }
 
-/* Sleeps to an absolute time, so that signals and late wake-ups do not shift later activations. */
+/* Sleeps until an absolute time, so that signals and late wake-ups do not shift later
+ * activations. */
 static void sleep_until(int64_t time)
 {
     const struct timespec until = {.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
@@ -49,9 +51,9 @@ static void sleep_until(int64_t time)
         ;
 }
 
-/* Sleeps until the next activation. Without a grant, activations keep the period of the last grant,
- * because a loop must not become a busy loop when its reservation ends. Returns the missed
- * activations. */
+/* Sleeps until the next activation. If nothing is granted any more, activations keep the period of
+ * the last grant, because the caller's loop must not become a busy loop when its reservation ends.
+ * Returns the number of missed activations. */
 static uint64_t wait_period(struct rtf_spec_own *own, int64_t period)
 {
     if (own->activation == 0)

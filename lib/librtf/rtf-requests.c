@@ -15,8 +15,8 @@ static enum rtf_result no_text(struct rtf_spec_own *spec)
     return own_set_result(spec, RTF_ERROR, "system", strerror(errno == 0 ? ENOMEM : errno));
 }
 
-/* Tries the next number if an earlier process with the same id has left a spec of the generated
- * name behind. */
+/* Puts the spec into the spool. If the name is generated, and an earlier process with the same id
+ * has left a spec of this name behind, tries the next number. */
 static enum client_outcome put(struct rtf_spec_own *spec, struct client *client, const char *name,
                                const char *text)
 {
@@ -55,7 +55,8 @@ static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client,
     else
         result = own_set_outcome(spec, outcome, client->why);
     free(text);
-    /* after a failure, no reservation may be granted later without this program knowing */
+    /* after a failure the spec is removed, because otherwise the broker could grant it later, and
+     * this program would not know */
     if (result != RTF_OK && result != RTF_PENDING && spec->inode != 0) {
         client_withdraw(client, spec->name, spec->inode);
         spec->inode = 0;
@@ -75,8 +76,8 @@ static enum rtf_result attempt(struct rtf_spec_own *spec, const struct own_param
                                 : own_set_outcome(spec, outcome, client.why);
 }
 
-/* The first try does not check whether the broker lives. If the wait finds that the broker has
- * ended, a second try connects to the running broker. */
+/* The first try does not check whether the broker still runs. If the wait for the answer finds that
+ * the broker has ended, a second try connects to the broker that runs now. */
 enum rtf_result own_create(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread)
 {
     const int64_t until = client_until(spec->connection->timeout);
@@ -85,9 +86,9 @@ enum rtf_result own_create(struct rtf_spec_own *spec, const struct own_params *a
     return result == RTF_CONNECTION_ERR ? attempt(spec, asked, thread, until, false) : result;
 }
 
-/* Returns the present text of the spec file, with another thread (-1: none). After a refused
- * change, takes the text before the change, because the broker would refuse the changed parameters
- * again, and the new thread with them. The caller frees the text. NULL: there is no file, or no
+/* Returns the present text of the spec file with another thread (-1: none). After a refused change,
+ * takes the text from before the change: the broker would refuse the changed parameters again, and
+ * would not attach the new thread. The caller frees the text. NULL: there is no file, or no
  * memory. */
 static char *make_amended_text(const struct rtf_spec_own *spec, const struct client *client,
                                pid_t attach)
@@ -106,14 +107,15 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
 }
 
 /* Before a change: keeps the text of the parameters in force. If an earlier change was refused, or
- * is not answered yet, the text from before that change is in force, and is kept already. */
+ * is not answered yet, the handle already has this text, from before the earlier change. */
 static void keep_former(struct rtf_spec_own *spec, const struct client *client)
 {
     if (spec->former == NULL)
         spec->former = client_read_spec(client, spec->name);
 }
 
-/* Takes the connection, and learns what others have changed. False: spec->result is the failure. */
+/* Copies the client of the connection (own_take), and reads changes that other programs have made
+ * to the spec. False: spec->result is the failure. */
 static bool take_for(struct rtf_spec_own *spec, struct client *client, int64_t until)
 {
     const enum client_outcome outcome = own_take(spec->connection, client, until);
@@ -176,7 +178,8 @@ enum rtf_result own_set_thread(struct rtf_spec_own *spec, pid_t thread)
     spec->request = thread != 0 ? OWN_ATTACH : OWN_DETACH;
     spec->awaited = thread;
     enum rtf_result result;
-    /* CLIENT_GONE: there was no NAME.tid to remove; the broker has answered that state, too */
+    /* CLIENT_GONE: there was no NAME.tid to remove; the broker has answered the state without
+     * NAME.tid, too */
     if (outcome == CLIENT_OK || outcome == CLIENT_GONE)
         result = own_await_answer(spec, &client, until);
     else
@@ -194,7 +197,8 @@ enum rtf_result own_find(struct rtf_spec_own *spec, const char *name)
         return own_set_outcome(spec, outcome, client.why);
     snprintf(spec->name, sizeof spec->name, "%s", name);
     spec->inode = client_inode(&client, name);
-    /* rtf_disconnect must not remove a spec that another program may have made */
+    /* a spec that is found counts as lasting, because rtf_disconnect must not remove a spec that
+     * another program may have made */
     spec->lasting = true;
     const struct client_wait wait = {.name = spec->name, .until = until, .interrupt = -1};
     struct client_verdict verdict = {0};
@@ -226,8 +230,7 @@ enum rtf_result own_release(struct rtf_spec_own *spec)
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
     const enum client_outcome taken = own_take(spec->connection, &client, until);
-    /* removes the file also if no broker runs, because the next broker then releases the
-     * reservation */
+    /* removes the file even if no broker runs: the next broker then releases the reservation */
     enum client_outcome outcome =
         spec->request == OWN_RELEASE ? CLIENT_OK : remove_spec(spec, &client);
     enum rtf_result result;

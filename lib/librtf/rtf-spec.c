@@ -1,4 +1,4 @@
-/* The calls of rtf.h that have a spec handle. */
+/* The calls of rtf.h that take a spec handle. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,8 @@ void own_end(struct rtf_spec_own *spec, struct client *client)
     unmake(spec);
 }
 
-/* Makes a new spec in the handle. A handle after a refused request can be used again. NULL: the
- * calling function returns *result. */
+/* Makes a new spec in the handle. A handle whose last request was refused can be used again. NULL:
+ * the handle cannot be used, and the calling function returns *result. */
 static struct rtf_spec_own *begin(const struct rtf_connection *connection, struct rtf_spec *spec,
                                   enum rtf_result *result)
 {
@@ -114,7 +114,8 @@ static struct rtf_spec_own *held(struct rtf_spec *spec, enum rtf_result *result)
     if (spec->own == NULL)
         return NULL;
     pthread_mutex_lock(&spec->own->lock);
-    /* parsed now, so that no getter waits for the lock while this call waits for the broker */
+    /* parses the answer now, so that no getter has to wait for the lock while this call waits for
+     * the broker */
     own_read_answer(spec->own);
     if (spec->own->inode != 0)
         return spec->own;
@@ -151,8 +152,9 @@ enum rtf_result rtf_params_from_spec(struct rtf_params *params, struct rtf_spec 
     if (text == NULL)
         result = own_set_result(own, RTF_GONE, "gone", "the spec was removed");
     else if (!own_parse(text, &read, own->texts))
-        result = own_set_result(own, RTF_BAD_SPEC, "bad-spec",
-                                "the file is not a spec with these parameters");
+        result = own_set_result(
+            own, RTF_BAD_SPEC, "bad-spec",
+            "another program has written a file that is not a spec with the parameters of this library");
     else
         result = RTF_OK;
     free(text);

@@ -1,4 +1,4 @@
-/* The text of a spec file, written from parameters and read into parameters. */
+/* Writes parameters as the text of a spec file, and reads such a text into parameters. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,14 +26,15 @@ int own_text_of(const char *key)
 
 /* ---- writing ---- */
 
-/* Specs are written without jansson, because building JSON with it takes as long as writing the
- * file. Only strings that may hold any character go through jansson. */
+/* The text of a spec that is being written. The text is made without jansson, because jansson takes
+ * as long as writing the file. Only strings that may hold any character go through jansson. */
 struct text {
     char *line;
     size_t length, size;
 };
 
-/* bytes: space for all keys except the texts; JSON writes some bytes of a word as six (\u001f) */
+/* bytes: space for all keys except the JSON texts of the caller; JSON writes some bytes of a word
+ * as six bytes (\u001f) */
 enum { PLAIN = 2048 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
@@ -105,8 +106,8 @@ static void add_thread(struct text *text, const char *key, pid_t thread)
         add(text, "\"%s\":%d,", key, (int)thread);
 }
 
-/* Adds the lifetime; for a program file also this process, because the rules are for its
- * threads. */
+/* Adds the key "lifetime". For a program file, also adds the key "process", because the rules are
+ * for the threads of this process. */
 static void add_lifetime(struct text *text, const struct own_params *asked)
 {
     const bool is_program = asked->texts[OWN_THREADS] != NULL;
@@ -159,8 +160,8 @@ char *own_write(const struct own_params *asked, pid_t attach, const char *token)
 
 /* ---- reading ---- */
 
-/* Removes the member from the object, and returns it; NULL: there is none. The caller drops the
- * reference. */
+/* Removes the member with this key from the object, and returns the member; NULL: there is no such
+ * member. The caller drops the reference. */
 static json_t *take(json_t *spec, const char *key)
 {
     json_t *value = json_incref(json_object_get(spec, key));
@@ -181,8 +182,8 @@ static bool read_number(json_t *spec, const char *key, uint64_t *number)
     return is_read;
 }
 
-/* Reads a string into `word`, of `size` bytes. False: not a string, or longer than any that this
- * library writes. */
+/* Reads a string into `word`, of `size` bytes. False: the value is not a string, or is too long for
+ * `word`. */
 static bool read_word(json_t *spec, const char *key, char *word, size_t size)
 {
     json_t *value = take(spec, key);
@@ -232,7 +233,7 @@ static bool read_flag(json_t *spec, const char *key)
     return flag;
 }
 
-/* Reads the keys that stay JSON texts. texts: receives the strings to which the parameters
+/* Reads the keys whose values stay JSON texts. texts: receives the strings to which the parameters
  * point. */
 static bool read_texts(json_t *spec, struct own_params *params, char *texts[static OWN_TEXTS])
 {
@@ -240,7 +241,8 @@ static bool read_texts(json_t *spec, struct own_params *params, char *texts[stat
     const bool has_process = json_object_get(spec, "process") != NULL;
     json_decref(take(spec, "process"));
     for (int i = 0; i < OWN_TEXTS; i++) {
-        /* a program file that names a program by its path has its rules in OWN_REST */
+        /* if a program file names a program by its path, and no process, its rules are in
+         * OWN_REST */
         if (i == OWN_THREADS && !has_process)
             continue;
         json_t *value = text_keys[i] == NULL ? json_incref(spec) : take(spec, text_keys[i]);
@@ -259,7 +261,8 @@ bool own_parse(const char *text, struct own_params *params, char *texts[static O
     json_t *spec = client_parse_object(text);
     if (spec == NULL)
         return false;
-    json_decref(take(spec, "attach")); /* dropped, because the attached thread is no parameter */
+    /* drops the key "attach", because the attached thread is no parameter */
+    json_decref(take(spec, "attach"));
     json_decref(take(spec, "token"));
     params->ignore_admission = read_flag(spec, "ignore_admission");
     params->dry_run = read_flag(spec, "dry_run");

@@ -8,8 +8,8 @@
 
 #include "rtf-verdict.h"
 
-/* Sets the result from a new verdict that no call has asked for. Keeps the result of the last call
- * if the verdict does not contradict it. */
+/* Sets the result of the handle from a new verdict that no call has asked for. Keeps the result of
+ * the last call if the verdict does not contradict it. */
 static void judge_change(struct rtf_spec_own *spec, const json_t *verdict, bool was_granted)
 {
     static const char *const passing[] = {"no-broker", "detached"};
@@ -28,8 +28,9 @@ static void judge_change(struct rtf_spec_own *spec, const json_t *verdict, bool 
         (void)own_set_result(spec, RTF_OK, "", client_string(verdict, "reason"));
 }
 
-/* Reads a new verdict. The handle follows a spec that another program has rewritten, but not a new
- * spec that another program has created under the same name. */
+/* Reads a new verdict. If another program has rewritten the spec, the handle stands for the
+ * rewritten spec. If the spec has ended, and another program has created a new spec with the same
+ * name, the handle does not stand for the new spec. */
 static void take_change(struct rtf_spec_own *spec, const json_t *verdict)
 {
     const json_t *stamp = json_object_get(verdict, "spec");
@@ -50,8 +51,8 @@ static void take_change(struct rtf_spec_own *spec, const json_t *verdict)
     judge_change(spec, verdict, was_granted);
 }
 
-/* Opens the present verdict before the caller reads it. When a later verdict takes its name, the
- * open file loses its last link, and so the next own_refresh notices the later verdict. */
+/* Opens the present verdict, before the caller reads it. When the broker replaces this verdict, the
+ * open file loses its last link, and so the next own_refresh notices the new verdict. */
 static void hold_verdict(struct rtf_spec_own *spec, const struct client *client)
 {
     char file[CLIENT_NAME_MAX + sizeof ".verdict"];

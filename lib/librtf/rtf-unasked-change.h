@@ -1,11 +1,11 @@
-/* Notices changes of a reservation that no call with its handle has asked for. */
+/* Notices changes of a reservation that this program has not asked for with the handle. */
 #ifndef RTF_OWN_REFRESH_H
 #define RTF_OWN_REFRESH_H
 
 #include "rtf-own.h"
 
-/* Reads changes that this handle has not asked for. If nothing has changed, makes one system call
- * and takes no lock. */
+/* Reads changes of the reservation that no call with this handle has asked for. If nothing has
+ * changed, the function makes one system call and takes no lock. */
 void own_refresh(struct rtf_spec_own *spec);
 
 /* Reads the verdict if it is newer than the last one. The caller holds the spec's lock. */

@@ -117,7 +117,7 @@ void own_read(struct rtf_spec_own *spec)
 enum rtf_result own_set_result(struct rtf_spec_own *spec, enum rtf_result result, const char *code,
                                const char *reason)
 {
-    /* first parses an answer that is not parsed yet, so that its grant is not lost */
+    /* parses an answer that is not parsed yet, so that the grant in this answer is not lost */
     own_read_answer(spec);
     spec->result = result;
     spec->nearest = spec->nearest_minimum = 0;

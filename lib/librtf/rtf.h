@@ -17,8 +17,8 @@
  * belongs to the object that was passed to the call, and lives until the next call with that
  * object.
  *
- * Handles: a spec handle that was passed to a call has to live, in its place, until
- * rtf_spec_release or rtf_disconnect has freed it, also after a refusal.
+ * Handles: once a spec handle was passed to a call, the program must not move or drop the handle
+ * until rtf_spec_release or rtf_disconnect has freed it. This also applies after a refusal.
  *
  * fork(2): the child must open a connection of its own.
  *
@@ -45,18 +45,18 @@ extern "C" {
 
 enum rtf_result {
     RTF_OK = 0,
-    /* no plugin can guarantee the request: rtf_spec_code, rtf_spec_nearest */
+    /* no plugin can guarantee the request; rtf_spec_code and rtf_spec_nearest tell more */
     RTF_SCHEDULE_FAIL = 1,
     /* the access rules (acl.conf(5)) do not allow the request to this user */
     RTF_ACL_FAIL = 2,
     RTF_CONNECTION_ERR = 3, /* no broker runs on the spool, or the broker ended before its answer */
     RTF_ATTACH_FAIL = 4,    /* the thread cannot be attached; see rtf_spec_attach */
-    /* parameters contradict one another, or a string is not valid in a spec */
+    /* the parameters contradict one another, or a string is not valid in a spec */
     RTF_BAD_SPEC = 5,
     RTF_PENDING = 6, /* after rtf_set_blocking(false): rtf_process takes the answer */
     RTF_TIMEOUT = 7, /* no answer within the time of rtf_set_timeout */
     RTF_GONE = 8,    /* the spec does not exist, was removed, or its thread has ended */
-    /* the call is wrong in this state, or the system refused; see rtf_spec_reason */
+    /* the call is not possible in this state, or a system call failed; see rtf_spec_reason */
     RTF_ERROR = 9
 };
 #define RTF_SCHEDULER_FAIL RTF_SCHEDULE_FAIL /* the paper has both spellings */
@@ -110,10 +110,11 @@ enum rtf_result rtf_connect(struct rtf_connection *connection, const char *spool
 
 /* Removes every spec of this connection that has no thread, except for lasting specs
  * (rtf_params_set_lasting). A reservation with a thread stays until the thread ends. Frees all spec
- * handles of the connection; they can be used anew. */
+ * handles of the connection; the program can use the handles anew. */
 void rtf_disconnect(struct rtf_connection *connection);
 
-/* One sentence about the last failure of a call with the connection itself; "" after no failure. */
+/* One sentence about the last failure of a call that takes the connection; "" if no such call has
+ * failed. */
 const char *rtf_reason(const struct rtf_connection *connection);
 
 /* Sets how long calls wait for an answer, in microseconds. The default is 30 s. 0: for ever. */
@@ -160,20 +161,20 @@ void rtf_params_ignore_admission(struct rtf_params *params, bool ignore);
 #define rtf_param_set_des_runtime rtf_params_set_des_runtime
 #define rtf_param_set_deadline    rtf_params_set_deadline
 
-/* The calls from here on are not in the paper. The name of the spec, as `rtf ls` shows the name
- * (rtf-spec(5) has the rule). NULL or "": the library makes up a name, task-PID-N. RTF_BAD_SPEC:
- * not a valid name; params is unchanged. */
+/* This call and all calls below in this section are not in the paper. name: the name of the spec,
+ * as `rtf ls` shows it (rtf-spec(5) has the rule for names). NULL or "": the library makes up a
+ * name, task-PID-N. RTF_BAD_SPEC: the name is not valid; params is unchanged. */
 enum rtf_result rtf_params_set_name(struct rtf_params *params, const char *name);
 /* The CPUs on which the thread may run, such as "0-3,6", at most 127 bytes; NULL or "": any CPU.
- * RTF_BAD_SPEC: not a list of CPUs; params is unchanged. */
+ * RTF_BAD_SPEC: the text is not a list of CPUs; params is unchanged. */
 enum rtf_result rtf_params_set_cpus(struct rtf_params *params, const char *cpus);
 /* true: the reservation lasts until any program of the user releases it. false, the default: the
  * reservation ends when the attached thread ends. */
 void rtf_params_set_lasting(struct rtf_params *params, bool lasting);
 /* The reservation ends this many microseconds after its creation or last change; 0: never. */
 void rtf_params_set_expires(struct rtf_params *params, uint64_t microseconds);
-/* true: a request that is refused for lack of capacity waits for capacity, in order of arrival, at
- * most as long as the timeout. */
+/* true: a request that is refused for lack of capacity waits for capacity, in order of arrival. It
+ * waits at most for the time set with rtf_set_timeout. */
 void rtf_params_set_wait(struct rtf_params *params, bool wait);
 
 /* 1 to 100: spare capacity goes to more important specs first; 0: not stated. The rules have to
@@ -195,16 +196,16 @@ enum rtf_result rtf_params_set_modes(struct rtf_params *params, const char *json
  * the name is longer; params is unchanged. */
 enum rtf_result rtf_params_set_mode(struct rtf_params *params, const char *mode);
 /* A claim on a resource: "units", "network" or "disk". For example {"count": 1, "plugin": "CAM"}.
- * RTF_BAD_SPEC also for another resource. */
+ * RTF_BAD_SPEC: the text is wrong, or there is no such resource. */
 enum rtf_result rtf_params_set_claim(struct rtf_params *params, const char *resource,
                                      const char *json);
 /* The array of rules of a program file: reservations for the threads of this process by their
- * names, such as [{"name": "audio*", "runtime": 1000, "period": 10000}]. Beside the rules,
- * only these parameters can be stated: a name, a plugin, rtf_params_set_wait and
- * rtf_params_set_lasting. Use rtf_spec_create: RTF_OK means that each thread that a rule matches
- * now has a reservation, or that no rule matches. A thread that gets such a name later has its
- * reservation then. The reservations end with the process, or with the spec. After rtf_spec_release
- * the threads have their former scheduling a moment later. */
+ * names, such as [{"name": "audio*", "runtime": 1000, "period": 10000}]. Beside the rules, only
+ * these parameters can be stated: a name, a plugin, rtf_params_set_wait and rtf_params_set_lasting.
+ * Use rtf_spec_create: RTF_OK means that each thread that a rule matches now has a reservation, or
+ * that no rule matches. A thread that gets a matching name later gets its reservation later. The
+ * reservations end with the process, or with the spec. After rtf_spec_release the threads have
+ * their former scheduling a moment later. */
 enum rtf_result rtf_params_set_threads(struct rtf_params *params, const char *json);
 /* Further keys that have no call here, as one JSON object, such as {"nice": -5}. */
 enum rtf_result rtf_params_set_keys(struct rtf_params *params, const char *json);
@@ -217,9 +218,9 @@ void rtf_params_set_dry_run(struct rtf_params *params, bool dry_run);
 
 /* ---- specs (Table 2) ---- */
 
-/* Asks for a reservation. Only RTF_OK (and RTF_PENDING) leave a reservation or a request behind;
- * after another result the handle only holds the cause. RTF_ERROR: the handle still holds a
- * reservation; release that reservation first. */
+/* Asks for a reservation. After RTF_OK there is a reservation, and after RTF_PENDING there is a
+ * request. After any other result, the handle only holds the cause. RTF_ERROR: the handle still
+ * holds a reservation; release that reservation first. */
 enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_spec *spec,
                                 const struct rtf_params *params);
 
@@ -229,8 +230,8 @@ enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, stru
                                          const struct rtf_params *params, pid_t thread);
 
 /* Opens an existing spec by its name. Another program of the same user may have made the spec.
- * RTF_OK: a reservation is granted. RTF_GONE: no spec has the name. Any other result is the result
- * in the spec's verdict. */
+ * RTF_OK: the spec has a reservation. RTF_GONE: no spec has the name. Any other result is the
+ * result in the spec's verdict. */
 enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec,
                               const char *name);
 
@@ -238,20 +239,20 @@ enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec
  * and the spec keeps its name. If the change is refused, the old reservation stays in force. */
 enum rtf_result rtf_spec_change(struct rtf_spec *spec, const struct rtf_params *params);
 
-/* Reads the parameters of the reservation that is in force, from the file: all keys, also keys that
- * have no call here, in the units of these calls. So a program changes one parameter and keeps the
- * others: rtf_params_from_spec, rtf_params_set_runtime, rtf_spec_change. After a refused change the
- * parameters are those before the change. JSON texts belong to the spec: they live until the next
- * call of this kind with the spec, or its release. RTF_GONE: there is no spec. RTF_BAD_SPEC:
- * another program has written a file that is not a spec. After either result params is
- * unchanged. */
+/* Reads the parameters of the reservation in force from the spec's file, in the units of the calls
+ * above. All keys are read, also keys that have no call here. So a program can change one parameter
+ * and keep the others: it calls rtf_params_from_spec, rtf_params_set_runtime and rtf_spec_change.
+ * After a refused change the parameters are those before the change. JSON texts belong to the spec:
+ * they live until the next rtf_params_from_spec with the spec, or until the release of the spec.
+ * RTF_GONE: there is no spec. RTF_BAD_SPEC: another program has written a file that is not a spec.
+ * After either result params is unchanged. */
 enum rtf_result rtf_params_from_spec(struct rtf_params *params, struct rtf_spec *spec);
 
 /* Detaches the thread, and frees the reservation and the handle. The handle can be used anew after
  * any result except RTF_PENDING. RTF_PENDING: the release is under way. The result becomes RTF_OK,
  * by rtf_process, when the thread has its former scheduling back. Keep the handle until then: a
- * second call frees it. A spec that has ended by itself is released, too: RTF_OK. If another
- * program has changed the spec, the call releases the changed spec. */
+ * second call frees it. If the spec has ended already, the result is RTF_OK. If another program has
+ * changed the spec, the call releases the changed spec. */
 enum rtf_result rtf_spec_release(struct rtf_spec *spec);
 
 /* Makes the kernel schedule the thread as granted. thread: a thread's id; 0: the caller; a
@@ -260,7 +261,7 @@ enum rtf_result rtf_spec_release(struct rtf_spec *spec);
  * rtf_spec_is_attached). RTF_ATTACH_FAIL: the thread cannot be attached. The broker then also takes
  * back a reservation that has no other thread and is not lasting (see rtf_spec_is_granted).
  * RTF_ATTACH_FAIL with the code "busy" and errno EBUSY: another living thread has the reservation,
- * and keeps it. rtf_spec_detach makes the reservation free for this thread. */
+ * and keeps it. After rtf_spec_detach, the reservation is free for this thread. */
 enum rtf_result rtf_spec_attach(struct rtf_spec *spec, pid_t thread);
 
 /* Gives the thread its former scheduling back. The reservation stays, for another thread. RTF_OK
@@ -276,10 +277,10 @@ const char *rtf_spec_reason(const struct rtf_spec *spec);
  * taken, busy, misuse, system; "" after RTF_OK. The word "detached": another program has detached the
  * thread, or the thread has ended. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
-/* The largest runtime (us) that would be granted now, if all other parameters stay; 0: none, or not
- * known. rtf_spec_nearest_minimum: the smallest runtime that would be granted, if the requested
- * runtime was refused because it is too small; else 0. So the runtime to ask for next is
- * rtf_spec_nearest_minimum, or if this is 0, rtf_spec_nearest. */
+/* rtf_spec_nearest: the largest runtime (us) that would be granted now, if all other parameters
+ * stay; 0: no runtime, or not known. rtf_spec_nearest_minimum: the smallest runtime that would be
+ * granted, if the requested runtime was refused because it is too small; else 0. So the runtime to
+ * ask for next is rtf_spec_nearest_minimum, or if this is 0, rtf_spec_nearest. */
 uint64_t rtf_spec_nearest(const struct rtf_spec *spec);
 uint64_t rtf_spec_nearest_minimum(const struct rtf_spec *spec);
 
@@ -306,9 +307,10 @@ pid_t rtf_spec_get_thread(const struct rtf_spec *spec); /* 0: no thread */
 const char *rtf_spec_get_mode(const struct rtf_spec *spec);
 /* us: the runtime in the current mode; without modes the accepted runtime */
 uint64_t rtf_spec_get_runtime_in_mode(const struct rtf_spec *spec);
-/* The reserved amount of a resource: a count of "units", bytes of "network" and "disk" in each
- * period; with modes, the largest amount of all modes. For "threads": the number of threads of a
- * program file that have a reservation. 0: no such claim, or a claim without a guarantee. */
+/* The reserved amount of a resource. For "units" it is a count; for "network" and "disk" it is
+ * bytes in each period. With modes, it is the largest amount of all modes. For "threads" it is the
+ * number of threads of a program file that have a reservation. 0: no such claim, or a claim without
+ * a guarantee. */
 uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *resource);
 /* True if the kernel schedules the thread as granted now. Looks at the verdict, like
  * rtf_spec_is_granted. */
@@ -323,14 +325,15 @@ enum rtf_result rtf_task_start(struct rtf_spec *spec);
 
 /* Sleeps until the next activation. missed: receives the number of missed activations, normally 0;
  * may be NULL. Activation n is n periods after rtf_task_start. If the next activation has already
- * passed, the call returns at once, for the latest activation that has passed; the activations
- * before this latest one are missed. Signals do not end the sleep. After the sleep, the call looks
- * at the verdict: RTF_OK: the reservation is in force. RTF_GONE: nothing is reserved any more.
- * RTF_ATTACH_FAIL: no thread is attached any more, without a call of this program.
+ * passed, the call does not sleep. Then the current activation is the latest one that has passed,
+ * and the activations before it are missed. Signals do not end the sleep. After the sleep, the call
+ * looks at the verdict: RTF_OK: the reservation is in force. RTF_GONE: nothing is reserved any
+ * more. RTF_ATTACH_FAIL: no thread is attached any more, without a call of this program.
  * RTF_CONNECTION_ERR: the broker has stopped, and the thread has its former scheduling.
- * rtf_spec_reason has the cause. After these results, too, the call has slept: a loop goes on at
- * its pace. The result is RTF_OK again when a broker has restored the reservation. RTF_ERROR, at
- * once: nothing was granted, or the grant has no period. */
+ * rtf_spec_reason has the cause. With each of these results the call has slept until the next
+ * activation, so the caller's loop keeps its pace. The result is RTF_OK again when a broker has
+ * restored the reservation. RTF_ERROR: nothing was granted, or the grant has no period; the call
+ * has not slept. */
 enum rtf_result rtf_task_wait(struct rtf_spec *spec, uint64_t *missed);
 
 /* Like rtf_task_wait, but returns the number of missed activations, and no result. Prefer
@@ -367,7 +370,7 @@ const char *rtf_plugin_cpus(const struct rtf_status *status, size_t plugin); /* 
 const char *rtf_plugin_state(const struct rtf_status *status, size_t plugin);
 
 /* The free utilization for this plugin on this CPU, in billionths: the minimum over the pools that
- * bound a reservation there. For a pool of several CPUs the free utilization of the whole pool
+ * bound a reservation there. If a pool has several CPUs, the free utilization of the whole pool
  * counts. RTF_UNBOUNDED: no pool bounds a reservation there. */
 #define RTF_UNBOUNDED UINT64_MAX
 uint64_t rtf_status_free_on(const struct rtf_status *status, const char *plugin, int cpu);

@@ -58,7 +58,7 @@ void dispatch_take_turn(void)
 }
 
 /* The lease of a reservation is over: has the reader remove NAME.json, unless the owner has
- * rewritten the file meanwhile. When the file is gone, the reservation is released. False: a
+ * rewritten the file meanwhile. When the file is removed, the reservation is released. False: a
  * request about NAME.json is under way, because the owner has rewritten the file. If that request
  * is granted, the lease is renewed. */
 static bool lease_is_over(struct reservation *reservation)

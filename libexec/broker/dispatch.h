@@ -1,6 +1,7 @@
-/* Each turn of the loop goes on with reservations of the queue (model/fair-queue.h), and takes
- * messages: the answers of plugins and helpers, and the reports of readers. reconcile.h finds the
- * request that a reservation's files ask for; pipeline.h says how a request gets its answer. */
+/* The work of one turn of the loop. The broker goes on with reservations of the queue
+ * (model/fair-queue.h), and takes messages: the answers of plugins and helpers, and the reports of
+ * readers. reconcile.h finds the request that a reservation's files ask for; pipeline.h says how a
+ * request gets its answer. */
 #ifndef RTF_DISPATCH_H
 #define RTF_DISPATCH_H
 
@@ -31,8 +32,8 @@ void dispatch_unwritten(struct user *user, const char *name, const char *request
 void dispatch_odd(struct user *user, const char *name);
 void dispatch_overflow(struct user *user);
 
-/* The user's reader has died. Gives the orders that the reader had not carried out to the next
- * reader, and looks again at the reservations that waited for a report. */
+/* Call this when the user's reader has died. Gives the orders that the reader had not carried out
+ * to the next reader, and looks again at the reservations that waited for a report. */
 void dispatch_reader_lost(struct user *user, const char *why);
 
 /* Call this before the first request. False with errno. */

@@ -1,4 +1,4 @@
-/* rtf-brokerd(8): from the command line to the loop. The events of the loop go to dispatch.c. */
+/* rtf-brokerd(8): from the command line to the loop. dispatch.c handles the events of the loop. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -56,7 +56,7 @@ bool pipeline_is_to_be_applied_again(const struct reservation *reservation)
             attachment_is_to_be_applied(reservation->attachment));
 }
 
-/* Tells the reader that these files get no further answer. */
+/* Tells the reader that the reported files get no further answer. */
 void pipeline_end_snapshot(struct reservation *reservation)
 {
     if (reservation->snapshot != NULL)
@@ -64,9 +64,9 @@ void pipeline_end_snapshot(struct reservation *reservation)
     reservation_snapshot_end(reservation);
 }
 
-/* Called after the answer to a request. Queues the reservation if more is to be done; otherwise
- * frees an empty reservation. If the reader is expected to report changed files, the report queues
- * the reservation. */
+/* Call this after the answer to a request. Queues the reservation if the broker has more to do for
+ * it. Otherwise frees the reservation if it is empty. If the reader is expected to report changed
+ * files, the report queues the reservation. */
 static void examine_grant(struct reservation *reservation)
 {
     if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN ||
@@ -110,7 +110,8 @@ static void settle_waiting(struct request *request)
 }
 
 /* True: the verdict says already why the reservation waits, so the owner gets no new verdict. The
- * broker asks again whenever other users give up capacity, and the owner is not told how often. */
+ * broker asks again whenever other users give up capacity. The owner must not learn how often this
+ * happens. */
 static bool was_in_vain(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
@@ -134,8 +135,8 @@ static void tell_answer(struct request *request)
         reservation_snapshot_end(reservation);
 }
 
-/* Root has revoked the reservation, and it holds nothing any more: tells rtf revoke so, whether the
- * reader removes NAME.json or not. */
+/* Call this when root has revoked the reservation, and the reservation holds nothing any more.
+ * Tells rtf revoke, even if the reader has not removed NAME.json. */
 static void end_withdrawn(struct reservation *reservation)
 {
     if (reservation->judged.inode != 0)
@@ -145,7 +146,7 @@ static void end_withdrawn(struct reservation *reservation)
 
 /* Returns why the reservation ends with this answer: root has revoked the reservation, or the spec
  * has "lifetime": "thread" and the thread could not be attached. A reservation that ends must not
- * hold anything. */
+ * hold capacity. */
 static enum ended ended_by(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
@@ -237,11 +238,12 @@ static enum step_result released(struct request *request)
         reservation->leaving_tid = reservation->judged_tid;
         /* the reader reports when the file is gone, whichever process removes it */
         reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid);
-        /* before journal_gone: after a crash no record would say which reservation the file
-         * belonged to */
+        /* this comes before journal_gone, because after it no record says to which reservation the
+         * file belonged */
         readers_flush();
     }
-    /* last: after a crash before this record, the next broker releases the reservation once more */
+    /* this record comes last: after a crash before it, the next broker releases the reservation
+     * once more */
     (void)journal_gone(reservation);
     /* while the reader has to remove NAME.tid, the reservation stays, and counts */
     if (reservation->leaving_tid.inode == 0)
@@ -487,8 +489,8 @@ static void pipeline_go_on(struct request *request, enum step_result result)
 {
     while (result != IN_PROGRESS) {
         const enum step step = follows[request->step][result];
-        /* after a step that the diagram does not have, a request could be granted twice; so the
-         * broker ends, and the next broker starts from the journal */
+        /* the diagram has no such step: the broker ends, because it might grant a request twice,
+         * and the next broker starts from the journal */
         if (step == STEP_BEGUN)
             abort();
         request->step = step;
@@ -522,7 +524,7 @@ void pipeline_plugin_answered(const struct plugin_event *event)
 {
     struct request *request = take_waiting_for_plugin(event->id);
     if (request == NULL)
-        return; /* the answer to a release or a load: no request waits for it */
+        return; /* no request waits for the answer to a release or a load */
     trial_enter(request);
     const enum step_result result = steps[request->step].plugin(request, event);
     trial_leave();

@@ -37,7 +37,7 @@ void pipeline_end_snapshot(struct reservation *reservation);
  * removed directory, frees the user, too. */
 void pipeline_forget_if_empty(struct reservation *reservation);
 
-/* True: the grant has to be applied to the thread again, or may get spare capacity
+/* True: the grant has to be applied to the thread again, or the grant may get spare capacity
  * (spare-capacity.h). */
 bool pipeline_is_to_be_applied_again(const struct reservation *reservation);
 

@@ -49,8 +49,8 @@ void reassign_take(int plugin, const struct plugin_event *event)
     if (reservation == NULL)
         return;
     (void)reservation_record(reservation);
-    /* An owner whose spec states no priority has left it to the plugin, and is not told of another
-     * priority. */
+    /* If the spec states no priority, the owner has left the choice to the plugin, and is not told
+     * of another priority. */
     bool news = reservation->request == NULL &&
                 (event->move.has_cpus || reservation->grant->spec.priority != 0);
     if (reservation->attachment == NULL) {

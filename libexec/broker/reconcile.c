@@ -63,7 +63,7 @@ static bool has_nothing(const struct reservation *reservation)
            reservation->judged.inode == 0;
 }
 
-/* True: when the spec is rewritten, its thread stays attached, because neither the new spec nor
+/* True: the thread stays attached although the spec was rewritten, because neither the new spec nor
  * NAME.tid names another thread. */
 static bool keeps_its_thread(const struct reservation *reservation, const struct spec *spec)
 {
@@ -85,16 +85,18 @@ static void keep_thread(const struct reservation *reservation, struct spec *spec
     spec->lifetime_thread |= reservation->grant->spec.lifetime_thread && !spec->lifetime_spec;
 }
 
-/* True: the request needs the open NAME.json, whose owner the attach helper takes for the
- * reservation's owner, and the reader has not passed the open file. The reader passes it only if
- * the files name a thread: so it is missing if the attached thread stays without being named. */
+/* True: the request needs the open NAME.json, and the reader has not passed the open file. The
+ * attach helper takes the owner of this file for the reservation's owner. The reader passes the
+ * file only if the files name a thread. So the file is missing if the attached thread stays
+ * although no file names it. */
 static bool lacks_open_file(const struct reservation *reservation)
 {
     return reservation->snapshot->json.state == FILE_READ && reservation->json.fd < 0 &&
            keeps_its_thread(reservation, &reservation->snapshot->spec);
 }
 
-/* From here on NAME.tid names the thread, even a thread that an earlier spec has named. */
+/* Call this when NAME.tid names the thread. From now on the thread counts as named by the file,
+ * even if an earlier spec has named it. */
 static void leave_to_file(const struct reservation *reservation, pid_t thread)
 {
     reservation->grant->spec.attach = 0;
@@ -113,7 +115,7 @@ static void judge_json(struct reservation *reservation)
     if (reservation->state != RESERVATION_OVER_LIMIT)
         reservation->state = RESERVATION_OPEN;
     request->json = snapshot->json;
-    request->spec = snapshot->spec; /* a wrong spec still has its token */
+    request->spec = snapshot->spec; /* even an invalid spec has its token */
     snapshot->spec = (struct spec){0};
     request->outcome.dry_run = request->json.state != FILE_BAD && request->spec.dry_run;
     reservation_count(reservation);
@@ -128,8 +130,10 @@ static void judge_json(struct reservation *reservation)
         request->has_spec = true;
         keep_thread(reservation, &request->spec);
         if (request->spec.waits && waits_behind(reservation) != NULL) {
-            request_answer(request, SCHEDULE_FAIL, "your spec %s came earlier, and waits for room",
-                           waits_behind(reservation)->name);
+            request_answer(
+                request, SCHEDULE_FAIL,
+                "this spec waits behind your spec %s, which came earlier and waits for room",
+                waits_behind(reservation)->name);
             request_refuse(request, "broker", WHY_BEHIND, false);
             pipeline_begin(request, DECIDED);
             return;
@@ -287,8 +291,8 @@ static void ask_for_whole(struct reservation *reservation)
     reconcile_ask_reader(reservation, true);
 }
 
-/* True: NAME.json belongs to the owner, as the open file or another report can show. A file of
- * another user cannot be opened. */
+/* True: the broker has proof that NAME.json belongs to the owner, from the open file or from
+ * another report. A file of another user cannot be opened. */
 static bool shows_owner(const struct reservation *reservation)
 {
     const enum file_state state = reservation->snapshot->json.state;
@@ -368,7 +372,7 @@ void reconcile_examine(struct reservation *reservation)
         reservation->state = RESERVATION_OPEN;
         revoking_done(reservation);
     }
-    /* a scan counts the user's reservations now; it queues this reservation afterwards */
+    /* a scan of the user's directory is under way, and queues this reservation at its end */
     if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
         return;
     if (!has_snapshot(reservation))

@@ -10,8 +10,9 @@
  * reservation without files, grant and thread. */
 void reconcile_examine(struct reservation *reservation);
 
-/* Call this when the thread does not run as granted, or when this is in doubt. When the reader
- * has reported the owner's file, the helper applies the grant again. The verdict gives `reason`. */
+/* Call this when the thread does not run as granted, or when the broker cannot be sure that it
+ * does. When the reader has reported the owner's file, the helper applies the grant again. The
+ * verdict gives `reason`. */
 void reconcile_recover(struct reservation *reservation, enum kind kind, const char *reason);
 
 #endif

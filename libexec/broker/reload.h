@@ -5,12 +5,12 @@
 #include "acl.h"
 #include "reservation.h"
 
-/* The new rules hold from now on, and all grants are charged under them. */
+/* Puts the new rules in force, and charges all grants under the new rules. */
 void reload_rules(struct acl *acl);
 
 /* Call this after reload_rules. If an owner is no member of the broker's group any more and no rule
- * names the owner, the broker takes the owner's grants back. An account that has to be asked for
- * first is judged in owner_is_known. */
+ * names the owner, the broker takes the owner's grants back. If the broker first has to ask the
+ * account database about an owner, owner_is_known decides when the answer comes. */
 void reload_doubt_owners(void);
 void owner_is_known(struct account *account);
 

@@ -19,15 +19,16 @@
 enum { ORDERS_MOST = 16 };
 static const char file[] = "orders";
 
-/* A slot for a connection, which also keeps the connection's order. Slots are never freed, so that
- * an event for a connection that has ended still finds a source. */
+/* A slot for a connection and the order that came through it. Slots are never freed, because the
+ * loop may still have an event for a connection that has ended. */
 struct order {
     struct source source;
     int socket; /* -1: the slot is free */
     /* taken: the order has been read; ends: the connection ends when all of `said` is sent */
     bool taken, ends;
-    struct paragraph_output said; /* answers that the socket has not taken yet */
-    uint64_t *tasks; /* the tasks of the reservations; 0: the reservation is revoked already */
+    struct paragraph_output said; /* answers for which the socket has had no room yet */
+    /* the task numbers of the reservations; 0: the reservation is revoked already */
+    uint64_t *tasks;
     size_t count, left;
 };
 
@@ -101,8 +102,8 @@ void revoking_done(const struct reservation *reservation)
 
 /* ---- which reservations ---- */
 
-/* False: the order would end nothing, for example because the reservation is refused. Its file
- * stays. */
+/* False: the order would end nothing, for example because the reservation is refused. Then the
+ * reader does not remove NAME.json. */
 static bool can_be_revoked(const struct reservation *reservation)
 {
     return reservation->state != RESERVATION_OVER_LIMIT &&
@@ -129,8 +130,8 @@ static bool matches(const char *pattern, const char *name)
 }
 
 /* True: the pattern matches the reservation, or the program file (rtf-programs(5)) that the
- * reservation is made from. The name of a program file means the reservations of all its
- * threads. */
+ * reservation is made from. The name of a program file stands for the reservations of all threads
+ * of the program. */
 static bool matches_reservation(const char *pattern, const char *name)
 {
     char of_file[RESERVATION_NAME_BYTES];
@@ -238,8 +239,8 @@ static void attend(struct source *source, uint32_t events)
         revoking_hear(order);
 }
 
-/* Only root can enter the directory of the socket. But if another process has got a descriptor of
- * the directory, the kernel still tells the uid of the connected process. */
+/* Only root can enter the directory of the socket, but another process may have got a descriptor of
+ * the directory. So the broker asks the kernel for the uid of the connected process. */
 static bool is_root(int socket)
 {
     struct ucred peer;

@@ -1,5 +1,5 @@
-/* Orders of root, for rtf revoke: a user's reservations end, whatever the owner does meanwhile,
- * because the broker looks at no file of the user.
+/* Obeys the orders of root that rtf revoke sends: a user's reservations end. The owner cannot
+ * prevent this, because the broker looks at no file of the owner meanwhile.
  *
  * state/current/orders is a SOCK_SEQPACKET socket in a directory that only root can enter. A
  * connection is one order:
@@ -18,14 +18,15 @@
 
 #include "reservation.h"
 
-/* Call this before the broker gives privileges up. False: *reason. */
+/* Call this before the broker gives up privileges. False: *reason says why. */
 bool revoking_open(char reason[static REASON_BYTES]);
 
-/* From now on the broker obeys orders, including orders since revoking_open. False with errno. */
+/* From now on the broker obeys orders, including orders that have come since revoking_open. False
+ * with errno. */
 bool revoking_start(void);
 
-/* Tells the orders that the reservation, which was in the state RESERVATION_WITHDRAWN, has no grant
- * any more. */
+/* Call this when a reservation in the state RESERVATION_WITHDRAWN has lost its grant. Sends
+ * event=revoked to the connections whose orders are about this reservation. */
 void revoking_done(const struct reservation *reservation);
 
 #endif

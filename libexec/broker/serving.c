@@ -168,7 +168,8 @@ void turn(void)
     placement_keep(busy);
     loop_turn(busy);
     dispatch_take_turn();
-    /* last, after answers are taken: an answer is not late if only the broker could not run */
+    /* timers come last, after the answers: an answer that came while the broker could not run is
+     * not late */
     timers_run();
     attachments_sweep();
     users_sweep();
@@ -216,7 +217,8 @@ static void log_stop(void)
                                 .microseconds = -1,
                                 .ended = lays_down ? ENDED_BROKER : ENDED_NOT,
                                 .reason =
-                                    serving.launcher_is_gone ? "what is granted stays in force"
+                                    serving.launcher_is_gone
+                                        ? "the launcher was killed: all grants stay in force"
                                     : lays_down
                                         ? "SIGTERM: every thread gets its former attributes back"
                                         : "SIGINT: all grants stay in force"};

@@ -21,8 +21,8 @@ void turn(void);
 /* Takes turns until is_so() is true, a signal ends the broker, or at_most ns have passed. */
 void turn_until(bool (*is_so)(void), int64_t at_most);
 
-/* Starts the plugins, even if a signal has told the broker to end: before its end, the broker takes
- * over all grants of the journal. False: *reason. */
+/* Starts the plugins, even if a signal has told the broker to end, because the broker takes over
+ * all grants of the journal before it ends. False: *reason says why. */
 bool start_plugins(char reason[static REASON_BYTES]);
 
 /* Takes turns until a signal ends the broker. */

@@ -22,8 +22,8 @@
 /* WAITING_MOST: connections whose accounts are not known yet. */
 enum { WAITING_MOST = 16, WORD = 40 };
 
-/* ns. The broker runs above all grants. So it answers at most so often, however many connections a
- * user makes. */
+/* ns: the least time between two connections of a door. The broker runs above all grants, so it
+ * must not answer more often, however many connections a user makes. */
 static const int64_t between = 10000000;
 
 static void meet(struct source *source, uint32_t events);
@@ -42,7 +42,7 @@ struct door {
 static struct {
     struct door of[DOORS];
     struct {
-        int socket; /* -1: free */
+        int socket; /* -1: this place is free */
         uid_t uid;
         bool why;
     } waiting[WAITING_MOST];
@@ -82,7 +82,7 @@ static void answer(int socket, const struct account *account, bool why_late)
     char reason[REASON_BYTES], threads[PARAGRAPH_BYTES - 256] = "";
     int status, count = 0;
     if (account->state != ACCOUNT_KNOWN) {
-        refuse(socket, EX_TEMPFAIL, "the accounts database does not answer");
+        refuse(socket, EX_TEMPFAIL, "the account database does not answer: try again later");
         return;
     }
     if (!acl_may_trace(rules, account, reason)) {
@@ -98,7 +98,7 @@ static void answer(int socket, const struct account *account, bool why_late)
         if (user->uid == account->uid)
             list_threads(user, threads, sizeof threads, &count);
     if (count == 0)
-        refuse(socket, EX_NOINPUT, "you have no reservation with a thread");
+        refuse(socket, EX_NOINPUT, "you have no reservation with a thread: attach a thread first");
     else if (!traces_begin(account->uid, threads, socket, why_late))
         refuse(socket, EX_UNAVAILABLE, "rtf-watch cannot be started");
 }
@@ -114,7 +114,7 @@ static void wait_for_account(int socket, uid_t uid, bool why)
             trace_door.waiting[i].why = why;
             return;
         }
-    refuse(socket, EX_TEMPFAIL, "too many users begin traces at the same time");
+    refuse(socket, EX_TEMPFAIL, "too many users begin traces at the same time: try again");
     close(socket);
 }
 
@@ -171,7 +171,7 @@ static bool open_door(struct door *door)
              door->name);
     (void)unlinkat(spool.root, door->name, 0);
     door->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    /* until the socket listens, nobody can connect, whatever its mode is */
+    /* before the socket listens, no process can connect, so its mode can be set first */
     return door->listening >= 0 &&
            bind(door->listening, (const struct sockaddr *)&address, sizeof address) == 0 &&
            fchownat(spool.root, door->name, 0, spool.group, AT_SYMLINK_NOFOLLOW) == 0 &&

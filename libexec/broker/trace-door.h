@@ -10,13 +10,14 @@
 #include "account.h"
 #include "reason.h"
 
-/* Call this before the broker gives privileges up. False: *reason. */
+/* Call this before the broker gives up privileges. False: *reason says why. */
 bool trace_door_open(char reason[static REASON_BYTES]);
 
-/* From now on the broker answers, also connections since trace_door_open. False with errno. */
+/* From now on the broker answers connections, including connections that were made since
+ * trace_door_open. False with errno. */
 bool trace_door_start(void);
 
-/* The account is known: answers the connections that wait for this. */
+/* Call this when the account is known: answers the connections that wait for this account. */
 void trace_door_account_known(const struct account *account);
 
 #endif

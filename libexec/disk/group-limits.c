@@ -10,7 +10,7 @@
 
 static const struct kind {
     const char *file, *controller;
-    bool has_period; /* the file has the form "AMOUNT PERIOD" */
+    bool has_period; /* true: the file has the form "AMOUNT PERIOD" */
 } kinds[] = {{"memory.max", "+memory", false},
              {"memory.high", "+memory", false},
              {"memory.swap.max", "+memory", false},
@@ -18,8 +18,8 @@ static const struct kind {
              {"cpu.max", "+cpu", true}};
 enum { KINDS = sizeof kinds / sizeof *kinds, LINE_BYTES = 64 };
 
-/* A limit of `amount` in each period. period = 1: the limit of a kind that has no periods; period =
- * 0: no limit. */
+/* A limit of `amount` in each period. period = 1: this kind of limit has no periods. period = 0:
+ * there is no limit. */
 struct limit {
     uint64_t amount, period;
 };
@@ -32,8 +32,8 @@ static struct limit lesser(struct limit one, struct limit other)
     return is_one ? one : other;
 }
 
-/* Reads a limit of one group. False with errno. The file is missing where the controller is off,
- * and in the root. */
+/* Reads a limit of one group. False with errno. A group has no such file if the controller is
+ * turned off for the group, or if the group is the root. */
 static bool read_limit(int root, const char *group, const struct kind *kind, struct limit *limit)
 {
     char line[LINE_BYTES];
@@ -64,7 +64,7 @@ static bool read_all(int root, const char *from, const struct kind *kind, struct
     return true;
 }
 
-/* Writes a limit. The controller is turned on for our groups when the first of them gets a
+/* Writes a limit. Turns the controller on for the groups of rtf when the first of them gets a
  * limit. */
 static bool write_limit(int root, const char *parent, const char *group, const struct kind *kind,
                         const struct limit *limit)
@@ -98,9 +98,10 @@ bool limits_copy(int root, const char *parent, const char *group, const char *fr
 {
     for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++)
         if (!copy(root, parent, group, from, anew, kind)) {
-            snprintf(reason, SERVE_REASON,
-                     "its limit %s cannot be copied to the reservation's group: %s", kind->file,
-                     strerror(errno));
+            snprintf(
+                reason, SERVE_REASON,
+                "the limit %s of the process's cgroup cannot be copied to the reservation's group: %s",
+                kind->file, strerror(errno));
             return false;
         }
     return true;

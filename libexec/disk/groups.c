@@ -28,18 +28,20 @@ enum {
 };
 
 /* The kernel applies a limit to slices of a tenth of a second, and allows only whole blocks in each
- * slice. SLICES more blocks per second make up for the blocks lost by rounding. */
+ * slice. So the rounding may lose one block in each slice. The limit has SLICES more blocks per
+ * second to make up for this. */
 enum { SLICES = 10 };
 
-/* Notes on groups are extended attributes: the group from which the first process came; that we
- * turned on the controller; that the group is to be removed. */
+/* The names of groups, and of notes on groups. A note is an extended attribute. `former` names the
+ * group from which the first process came. The other notes say that rtf turned on the controller,
+ * and that the group is to be removed. */
 static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user.rtf.former",
                   enabled[] = "user.rtf.enabled", leaving[] = "user.rtf.leaving";
 static enum cgroups version;
 static int root = -1;
 
-/* Returns the first process of a group; 0: it is outside of our pid namespace; -1: the group has no
- * process. */
+/* Returns the first process of a group; 0: this process is outside of our pid namespace; -1: the
+ * group has no process. */
 static pid_t process_in(const char *group)
 {
     char member[16];
@@ -86,7 +88,8 @@ static bool hold(char reason[static SERVE_REASON])
 
 /* ---- notes ---- */
 
-/* Reads a note. -1 with errno: ENODATA: no such note; ENOENT: no such group; else not readable. */
+/* Reads a note. -1 with errno. ENODATA: the group has no such note. ENOENT: there is no such group.
+ * Another error: the note cannot be read. */
 static ssize_t get_note(const char *group, const char *name, char value[static GROUP_BYTES])
 {
     const int fd = openat(root, group, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -158,8 +161,8 @@ static DIR *open_to_list(const char *group)
     return directory;
 }
 
-/* Reads on to the next line "DEVICE WEIGHT" of a weight file, the weight for one disk, "8:0 100".
- * False: there is none. */
+/* Finds the next line "DEVICE WEIGHT" of a weight file, such as "8:0 100". Such a line has the
+ * weight for one disk. False: there is no further line. */
 static bool next_weight(FILE *file, char device[static 32], unsigned *weight)
 {
     char line[64];
@@ -183,8 +186,8 @@ static unsigned weight_of(const char *group, const char *number)
     return found;
 }
 
-/* Gives the group the lowest weight, because its reservation has ended. Its limits stay, because a
- * weight limits nothing if this group is the only group below the group with the weight 1000. */
+/* Gives the group the lowest weight, because its reservation has ended. The limits of the group
+ * stay: if this group is the only reservation's group, its weight limits nothing. */
 static void belittle(const char *group)
 {
     char device[32], ignored[SERVE_REASON];
@@ -228,8 +231,8 @@ static bool make(const char *group, char *reason)
     return mkdirat(root, group, 0755) == 0 || errno == EEXIST || no(reason, group);
 }
 
-/* Calls do_with for every group in the root that is not ours, with the group's own weight on this
- * disk (0: none). False with errno. */
+/* Calls do_with for every group in the root that is not rtf's, with the group's own weight on this
+ * disk (0: the group has no weight of its own). False with errno. */
 static bool each_rival(const char *number,
                        void (*do_with)(const char *group, const char *number, unsigned weight))
 {
@@ -256,8 +259,8 @@ static void step_forth(const char *group, const char *number, unsigned weight)
         clear_weight(group, number);
 }
 
-/* Moves processes from the root to the group of everything else. Returns how many were moved;
- * kernel threads and processes that cannot be moved stay. */
+/* Moves processes from the root to the group rtf-disk-rest. Returns how many processes moved.
+ * Kernel threads, and processes that cannot be moved, stay. */
 static int move_from_root(void)
 {
     FILE *members = open_to_read(".", "cgroup.procs");
@@ -296,7 +299,7 @@ static bool begin(const char *number, char reason[static SERVE_REASON])
         !each_rival(number, step_back))
         return false;
     for (int i = 0; i < ROUNDS && move_from_root() > 0; i++)
-        ; /* again, because processes may have been started meanwhile */
+        ; /* repeats, because processes may have been started meanwhile */
     return true;
 }
 
@@ -315,8 +318,8 @@ static char *path_of(uint16_t class, char path[static PATH_BYTES])
 }
 
 /* Moves all processes of the group (a process may have started others) to the group from which the
- * first process came. If that group is unknown or gone, the processes move to the group of
- * everything else. */
+ * first process came. If this former group is unknown or gone, the processes move to the group
+ * rtf-disk-rest. */
 static bool empty(const char *path)
 {
     char group[GROUP_BYTES];
@@ -333,8 +336,8 @@ static bool empty(const char *path)
            (errno == ENOENT && group_empty(version, root, path, rest));
 }
 
-/* Removes the group. Tries that also if emptying the group failed with EINPROGRESS, because only
- * the kernel knows whether a process that is ending still keeps the group. */
+/* Removes the group. Tries to remove it even if emptying the group failed with EINPROGRESS, because
+ * only the kernel knows whether a process that is ending still keeps the group. */
 static bool remove_group(const char *path, bool is_empty)
 {
     const int error = errno;
@@ -350,8 +353,8 @@ static bool is_there(const char *path)
     return faccessat(root, path, F_OK, 0) == 0 || errno != ENOENT;
 }
 
-/* Classes whose groups could not be emptied; sweep removes a group when its processes have ended.
- * If the array is full, the next settle removes the group. */
+/* The classes whose groups could not be emptied. sweep removes a group when its processes have
+ * ended. A group that does not fit into the array is removed by the next settle. */
 static uint16_t left[64];
 static unsigned left_count;
 
@@ -379,8 +382,8 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
     return no(reason, path);
 }
 
-/* Makes the class's group. A group that was to be removed must be emptied first: no reservation may
- * share a group with foreign processes. */
+/* Makes the group of the class. A group that was to be removed is emptied first, because no
+ * reservation may share a group with processes of an earlier reservation. */
 static bool make_class(uint16_t class, const char *path, char *reason)
 {
     char note[GROUP_BYTES];
@@ -396,7 +399,7 @@ static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t bloc
     const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES,
                    weight = share / (ONE_CPU / WEIGHT_MOST);
     sweep();
-    /* groups that have appeared since then get the weight 1, too */
+    /* groups that have appeared since begin() get the weight 1, too */
     (void)each_rival(number, step_back);
     return make_class(class, path_of(class, path), reason) &&
            put_limits(path, number, bytes, blocks, reason) &&
@@ -407,9 +410,9 @@ static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t bloc
                       reason);
 }
 
-/* True if a group stays because a process in it does not end: for example, a process that waits for
- * its own FUSE file system may never end. Such a group has no weight any more, a message names the
- * process, and rtf-disk ends nevertheless. */
+/* True if a group stays because a process in the group does not end. For example, a process that
+ * waits for its own FUSE file system may never end. Such a group has the lowest weight, a message
+ * names the process, and rtf-disk ends nevertheless. */
 static bool stays;
 
 static bool may_stay(char *reason)
@@ -446,12 +449,12 @@ static bool is_blocked(const char *group)
     return process > 0 && thread_look(process, &identity) && !identity.runnable;
 }
 
-/* Removes the group of everything else. A process that is ending can no longer be moved, and counts
- * until it has ended. To end, the process needs CPU time, which may come late (SCHED_IDLE beside
- * endless loops, for example). So remove_rest waits MOMENTS times; the broker waits at most 5 s for
- * an answer. A process that needs no CPU may never end: remove_rest waits only BLOCKED times for
- * such a process, but not less, because an ending process may sleep for a moment, too, for reads of
- * a slow disk or an RCU grace period. */
+/* Removes the group rtf-disk-rest. A process that is ending can no longer be moved, and stays a
+ * member until it has ended. To end, the process needs CPU time, and may get it late (for example
+ * if it is SCHED_IDLE beside endless loops). So remove_rest waits MOMENTS times; the broker waits
+ * at most 5 s for an answer. A process that is ending and asks for no CPU may never end, so
+ * remove_rest waits only BLOCKED times for such a process. It does not wait less, because an ending
+ * process may also sleep for a moment, for reads of a slow disk or for an RCU grace period. */
 static bool remove_rest(void)
 {
     enum { MOMENTS = 10, BLOCKED = 6, MOMENT = 50 /* ms */ };
@@ -482,7 +485,7 @@ static bool dissolve(char reason[static SERVE_REASON])
     good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || top_stays || !good ||
             no(reason, top)) &&
            good;
-    /* fails if another program uses the controller */
+    /* if another program uses the controller, this write fails without harm */
     if (was_enabled)
         (void)group_write(root, ".", "cgroup.subtree_control", "-io");
     return good;
@@ -490,9 +493,9 @@ static bool dissolve(char reason[static SERVE_REASON])
 
 /* ---- processes ---- */
 
-/* Notes where the process comes from. The note of an empty group belongs to an earlier process and
- * is replaced. For a process that comes from another reservation's group, that group's note is
- * copied. */
+/* Notes the group from which the process comes. If the group `path` is empty, its note belongs to
+ * an earlier process, and is replaced. If the process comes from another reservation's group, the
+ * note of that group is copied. */
 static bool note_former(const char *path, const char *now)
 {
     char member[16], there[GROUP_BYTES], prefix[PATH_BYTES];
@@ -508,8 +511,8 @@ static bool note_former(const char *path, const char *now)
     return set_note(path, former, there[0] != '\0' ? there : "/rtf-disk-rest");
 }
 
-/* Checks the owner of all threads of the process. A process moves as a whole, so all its threads
- * must belong to the user. A server, for example, may have a thread that works for this user. */
+/* Checks that all threads of the process belong to the user, because the whole process moves. A
+ * server, for example, may have threads that work for different users. */
 static enum done check_threads(pid_t process, uid_t owner, char *reason)
 {
     char path[32];
@@ -526,7 +529,7 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
             continue;
         if (looked++ == THREADS_MOST)
             all = refuse(reason, "the process of this thread has more than 4096 threads");
-        /* the thread ended meanwhile */
+        /* the thread may have ended meanwhile; then it does not count */
         else if (!thread_owner(-1, (pid_t)tid, &identity))
             all = errno == ESRCH || errno == ENOENT ? DONE : way_failed(reason, path);
         else if (!thread_is_of(&identity, owner))
@@ -537,7 +540,8 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
     return all;
 }
 
-/* True if the process's group is frozen. A move out of the group would make the process run. */
+/* True if the group of the process is frozen. A move out of a frozen group would make the process
+ * run again. */
 static bool is_frozen(const char *now)
 {
     char line[64];
@@ -579,13 +583,13 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
     if (member->owner != 0)
         done = check_threads(identity.process, member->owner, reason);
     if (done == DONE && is_frozen(now))
-        done = refuse(reason, "its cgroup is frozen");
+        done = refuse(reason, "the cgroup of the process is frozen");
     if (done == DONE)
         done = move(path, now, identity.process, reason);
     if (done != DONE || thread_is(member->tid, member->started_by))
         return done;
     done = way_failed(reason, "the thread's state cannot be read");
-    /* moves the process back, because the id may belong to another thread by now */
+    /* moves the processes back, because the id may belong to another thread by now */
     (void)empty(path);
     return done;
 }
@@ -599,8 +603,8 @@ static enum done unbind(const struct member *member, char reason[static SERVE_RE
     return REFUSED;
 }
 
-/* CAP_DAC_OVERRIDE: to write the files of users' own cgroups, from which processes come and to
- * which they return. */
+/* rtf-disk needs CAP_DAC_OVERRIDE to write the files of users' own cgroups, from which processes
+ * come and to which they return. */
 const struct way by_groups = {.hold = hold,
                               .begin = begin,
                               .end = end,

@@ -1,8 +1,8 @@
-/* Cgroups that divide a disk: one group per reservation, below a group with the weight 1000, while
- * everything else has the weight 1. A reservation's group has the share of its claim as its weight.
- * It may read, and write, a quarter more bytes and blocks than claimed: a limit of exactly the
- * claim would make the reservation late, and without a limit a greedy reservation takes the time of
- * other reservations.
+/* Divides a disk with cgroups. Each reservation has a group below a group with the weight 1000. All
+ * other groups have the weight 1. The weight of a reservation's group is the share of its claim. A
+ * reservation's group may read, and write, a quarter more bytes and blocks than claimed. A limit of
+ * exactly the claim would make the reservation late. Without a limit, a greedy reservation would
+ * take the time of other reservations.
  *
  * Each process in the root group would compete with the groups as if it were a group of its own. So
  * all processes of the root, except kernel threads, go into one group of their own. Other groups in
@@ -21,14 +21,14 @@
 /* Finds the cgroup hierarchy and its mount point. False: *reason. */
 bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON]);
 
-/* True if each group also is a cpuset. Then some kernels require CAP_SYS_NICE to move a process
- * that has capabilities which the mover lacks. */
+/* True if each group also is a cpuset. Then some kernels require CAP_SYS_NICE of rtf-disk, to move
+ * a process that has capabilities which rtf-disk lacks. */
 bool groups_are_cpusets(void);
 
-/* Moves the process of an attached thread into the group of its class, if all its threads belong to
- * the user; its later children start in that group. At the end the processes go back to the group
- * from which the first process came. A group whose processes cannot all be moved loses its weight,
- * and stays until these processes have ended. */
+/* Moves the process of an attached thread into the group of the reservation's class, if all threads
+ * of the process belong to the user. Later children of the process start in this group. At the end
+ * the processes go back to the group from which the first process came. A group whose processes
+ * cannot all be moved loses its weight, and stays until these processes have ended. */
 extern const struct way by_groups;
 
 #endif

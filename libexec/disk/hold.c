@@ -13,7 +13,7 @@
 
 struct held {
     struct member member;
-    bool is_said; /* named by the broker since this process started */
+    bool is_said; /* the broker has named the thread since this process started */
     UT_hash_handle hh;
 };
 static struct held *all;
@@ -77,8 +77,8 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
     return done;
 }
 
-/* Lowers the thread, and all raised threads of its user that inherited the priority. All these
- * threads get the former priority of the thread. */
+/* Lowers the thread, and all raised threads of the same user that inherited the raised priority.
+ * All these threads get the former priority of the thread. */
 static enum done unbind(const struct member *member, char reason[static SERVE_REASON])
 {
     struct held *held = find(member->tid);
@@ -145,7 +145,7 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
     return true;
 }
 
-/* The capability CAP_SYS_NICE is needed for other users' threads, and for the class RT. */
+/* This way needs CAP_SYS_NICE, to change other users' threads, and to set the class RT. */
 const struct way by_priority = {.hold = hold,
                                 .begin = begin,
                                 .end = end,

@@ -1,18 +1,18 @@
-/* Keeps the threads that are raised for the broker (raised.h), with the former I/O priority of each
- * thread. The broker sends the former priority, and records this priority before the thread is
- * raised, so that the priority is known also after a crash. */
+/* Keeps the list of the threads that are raised for the broker (raised.h), with the former I/O
+ * priority of each thread. The broker sends the former priority. It records this priority before
+ * the thread is raised, so that the priority is also known after a crash. */
 #ifndef RTF_HOLD_H
 #define RTF_HOLD_H
 
 #include "way.h"
 
-/* Takes TID,STARTED_BY,IOPRIO of a thread that was raised before this process started. False:
- * malformed. */
+/* Takes the word TID,STARTED_BY,IOPRIO of a thread that was raised before this process started.
+ * False: the word is malformed. */
 bool hold_know(const char *word);
 
-/* Raises a thread when it is bound. Unbinding lowers the thread and all threads that inherited its
- * priority. A class has no rate and no share here. settle lowers every thread that no request has
- * named; dissolve lowers all. */
+/* Raises a thread when it is bound. Unbinding lowers the thread, and all threads that inherited its
+ * raised priority. In this way a class has no rate and no share. settle lowers every thread that no
+ * request has named. dissolve lowers all threads. */
 extern const struct way by_priority;
 
 #endif

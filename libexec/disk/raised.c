@@ -23,11 +23,11 @@ enum done raised_raise(const struct member *member, char reason[static SERVE_REA
         return done;
     const int before = ioprio_of(member->tid);
     if (before < 0 || (before != IOPRIO_RAISED && ioprio_give(member->tid, IOPRIO_RAISED) != 0))
-        return way_failed(reason, "its I/O priority cannot be set");
+        return way_failed(reason, "the thread's I/O priority cannot be set");
     if (thread_is(member->tid, member->started_by))
         return DONE;
     done = way_failed(reason, "the thread's state cannot be read");
-    /* gives the priority back, because the id may belong to another thread by now */
+    /* gives the former priority back, because the id may belong to another thread by now */
     (void)ioprio_give(member->tid, before);
     return done;
 }
@@ -42,7 +42,7 @@ enum done raised_lower(const struct member *member, uid_t *uid, char reason[stat
     const int now = ioprio_of(member->tid);
     return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(member->tid, member->former) == 0)
                ? DONE
-               : way_failed(reason, "its I/O priority cannot be restored");
+               : way_failed(reason, "the thread's I/O priority cannot be restored");
 }
 
 /* ---- threads that inherited the priority ---- */
@@ -102,17 +102,17 @@ static void sweep_process(struct sweep *sweep, pid_t process)
     each_in(path, sweep_thread, sweep);
 }
 
-/* True if no thread of the user has the class RT: for most users this saves the sweep. One system
- * call returns the best priority of all the user's threads. */
+/* True if no thread of the user has the class RT. For most users this test saves the sweep, because
+ * one system call returns the best priority of all threads of the user. */
 static bool is_sure_to_find_none(uid_t uid)
 {
     const int best = uid == EVERYBODY ? -1 : (int)syscall(SYS_ioprio_get, IOPRIO_WHO_USER, uid);
     return best >= 0 && IOPRIO_PRIO_CLASS(best) != IOPRIO_CLASS_RT;
 }
 
-/* Lowers threads in rounds over all threads, until two rounds in a row find none to lower. Threads
- * started during a round are found in the next round. One round is not enough: when the kernel's
- * ids wrap around, a new thread may get an id that the round has already passed. */
+/* Lowers threads in rounds over all threads, until two rounds in a row find no thread to lower.
+ * Threads started during a round are found in the next round. One round is not enough: when the
+ * kernel's ids wrap around, a new thread may get an id that the round has already passed. */
 bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid),
                   char reason[static SERVE_REASON])
 {

@@ -5,18 +5,18 @@
  * - rtf-disk --check DISK... : prints the disks that cannot be managed, and changes nothing
  * - rtf-disk --remove DISK=FORMER... : restores the disks' former scheduler, see scheduler_end
  * - rtf-disk --remove-all DISK=FORMER... : also removes all groups
- * - rtf-disk --ioprio ... [--thread=TID,STARTED_BY,IOPRIO...] : the same with raised threads
- *   instead of groups; --remove-all lowers them. Each --thread= is a thread that was raised before,
- *   with its former I/O priority.
+ * - rtf-disk --ioprio ... [--thread=TID,STARTED_BY,IOPRIO...] : does the same, but raises
+ *   threads instead of using groups; --remove-all lowers these threads. Each --thread= names a
+ *   thread that was raised before, with its former I/O priority.
  *
  * Requests:
- * - op=check id device : is the disk managed by us? If not, why?
+ * - op=check id device : says whether rtf-disk manages the disk, and if not, why
  * - op=class id device class rate block share : makes or changes a class; class= from 16 to 65535
  * - op=drop id device class : removes the class
  * - op=settle id device : removes all classes that no request has named since rtf-disk started
  * - op=bind id class tid started_by owner [former] : gives the thread, or its process, the class;
- *   former: with --ioprio, the I/O priority before
- * - op=unbind id class tid started_by owner [former] : undoes this
+ *   former: with --ioprio, the I/O priority of the thread before it is raised
+ * - op=unbind id class tid started_by owner [former] : takes the class away again
  * - op=end id device : stops managing the disk, but keeps its scheduler (see --remove); after
  *   the last disk also removes all groups
  *
@@ -42,13 +42,15 @@
 enum { DISKS_MOST = 64 };
 
 static struct disk {
-    const char *former; /* the disk's state before rtf changed it, for scheduler_end */
+    /* the state of the disk before rtf changed it, as a word for scheduler_end */
+    const char *former;
     char name[64], number[DISK_NUMBER];
     bool is_ours;
 } disks[DISKS_MOST];
 static int disk_count;
 static const struct way *way = &by_groups;
-/* one array for all disks, because a class belongs to one reservation, which has one disk */
+/* the classes that the broker has named; one array serves all disks, because a class belongs to one
+ * reservation, and this reservation has one disk */
 static bool said[CLASS_MOST + 1];
 
 static bool is_said(uint16_t class)
@@ -66,7 +68,8 @@ static struct disk *disk_named(const struct paragraph *request)
 }
 
 /* Begins to manage the disk, if that is not done already. A disk that was removed and plugged in
- * again has another number and has lost its settings, so it is begun anew. */
+ * again has another number, and has lost its settings. So rtf-disk begins again with such a
+ * disk. */
 static bool begin(struct disk *disk, char *reason)
 {
     char number[DISK_NUMBER];
@@ -128,7 +131,7 @@ static enum done serve_drop(uint16_t class, char *reason)
     return way->drop(class, reason) ? DONE : REFUSED;
 }
 
-/* Removals are done even if the disk is gone. */
+/* Serves a request about a disk. A removal is served even if the disk is gone. */
 static enum done serve_disk(const char *op, const struct paragraph *request, char *reason)
 {
     uint16_t class;
@@ -183,8 +186,8 @@ static enum done serve_once(const char *op, const struct paragraph *request, cha
 }
 
 /* Serves a request. A request that gives something back is tried once more if it fails, because the
- * broker does not send it again. There is no second try if processes fork too fast or do not end:
- * it would only delay other requests. */
+ * broker does not send such a request again. If processes fork too fast or do not end, there is no
+ * second try, because the try would only delay other requests. */
 static enum done serve_op(const char *op, const struct paragraph *request,
                           char reason[static SERVE_REASON])
 {
@@ -242,7 +245,7 @@ static int start(const char *mount)
 {
     char ignored[SERVE_REASON];
     for (int i = 0; i < disk_count; i++)
-        (void)begin(&disks[i], ignored); /* op=check tells the reason */
+        (void)begin(&disks[i], ignored); /* a later op=check tells the reason of a failure */
     (void)memory_lock_without_power(0);
     const char *why = confine(mount);
     if (why != NULL) {

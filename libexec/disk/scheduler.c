@@ -70,7 +70,8 @@ bool scheduler_begin(const char *disk, char reason[static SCHEDULER_REASON])
     char value[VALUE_BYTES];
     if (!look(disk, value, reason))
         return false;
-    /* Only if another scheduler is in force: writing "bfq" again would reset the weights. */
+    /* Writes "bfq" only if another scheduler is in force, because writing it again would reset the
+     * weights. */
     if (strstr(value, "[bfq]") == NULL && !set(disk, "queue/scheduler", "bfq", reason))
         return false;
     return set(disk, "queue/iosched/low_latency", "0", reason) &&

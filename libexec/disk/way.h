@@ -1,5 +1,6 @@
-/* The two ways to enforce claims on a disk: processes in groups with a share (groups.h), or threads
- * with a raised I/O priority (hold.h). This file declares the functions that each way has. */
+/* There are two ways to enforce claims on a disk. In the first, processes are in groups with a
+ * share (groups.h). In the second, threads have a raised I/O priority (hold.h). This file declares
+ * the functions that each way has. */
 #ifndef RTF_WAY_H
 #define RTF_WAY_H
 
@@ -12,9 +13,9 @@
 
 enum { CLASS_LEAST = 0x10, CLASS_MOST = 0xffff };
 
-/* A thread and its reservation's class, as sent by the broker. The thread had the id `tid`, and had
- * started by `started_by` (clock ticks since boot), so that a later thread with the same id is
- * another thread. */
+/* A thread and its reservation's class, as sent by the broker. The thread has the id `tid`, and
+ * started at the time `started_by` (clock ticks since boot) or before. So a later thread with the
+ * same id is not taken for this thread. */
 struct member {
     uint16_t class;
     pid_t tid;
@@ -24,8 +25,8 @@ struct member {
 };
 
 struct way {
-    /* Takes the machine's lock for this way; all other functions require it. False: another process
-     * holds the lock, or *reason. */
+    /* Takes the machine's lock for this way. All other functions require this lock. False: another
+     * process holds the lock, or *reason. */
     bool (*hold)(char reason[static SERVE_REASON]);
 
     /* begin and end the use of a disk, by its number. begin requires the scheduler bfq. False:
@@ -34,40 +35,41 @@ struct way {
     void (*end)(const char *number);
 
     /* add makes or changes a class: rate in bytes per second, block in bytes, share in billionths
-     * of the disk's time. drop removes it; settle removes the classes for which `keep` returns
-     * false. False: *reason with errno, ETIMEDOUT if processes in the class fork faster than they
+     * of the disk's time. drop removes a class. settle removes the classes for which `keep` returns
+     * false. False: *reason, with errno. ETIMEDOUT: processes in the class fork faster than they
      * can be found. */
     bool (*add)(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share,
                 char reason[static SERVE_REASON]);
     bool (*drop)(uint16_t class, char reason[static SERVE_REASON]);
     bool (*settle)(bool (*keep)(uint16_t class), char reason[static SERVE_REASON]);
 
-    /* Removes everything. */
+    /* Removes all classes, and everything else that this way has made. */
     bool (*dissolve)(char reason[static SERVE_REASON]);
 
-    /* bind attaches a thread that belongs to its owner (root may have any thread), unbind detaches
-     * it. GONE: the thread has ended. REFUSED: *reason. */
+    /* bind gives a thread its class, if the thread belongs to `owner` (root may have any thread).
+     * unbind takes the class away from the thread. GONE: the thread has ended. REFUSED: *reason. */
     enum done (*bind)(const struct member *member, char reason[static SERVE_REASON]);
     enum done (*unbind)(const struct member *member, char reason[static SERVE_REASON]);
 
-    /* The capability needed besides CAP_SYS_PTRACE, and the system calls needed besides those of
-     * every helper. */
+    /* power: the capability that this way needs in addition to CAP_SYS_PTRACE. calls: the system
+     * calls that it needs in addition to those of every helper */
     int power;
     const char *calls; /* names of system calls, with single blanks between them */
 };
 
-/* Takes a lock that only one broker of the machine may hold (register.h); the lock ends with its
- * holder. A holder that is just ending may still be restoring things, so way_hold waits up to 3 s
- * for that holder, once in the life of this process. False: *reason. */
+/* Takes a lock that only one broker of the machine may hold (register.h). The lock ends with its
+ * holder. A holder that is just ending may still restore settings, so way_hold waits up to 3 s for
+ * the holder, once in the life of this process. False: *reason. */
 bool way_hold(const char *lock, char reason[static SERVE_REASON]);
 
-/* DONE if the id still belongs to the thread. bind: the thread must also belong to
+/* DONE if the id still belongs to the thread. bind = true: the thread must also belong to
  * member->owner. */
 enum done way_identify(const struct member *member, bool bind, struct identity *identity,
                        char reason[static SERVE_REASON]);
 
-/* Converts errno after a thread could not be read: GONE only if the thread has ended; any other
- * error is REFUSED with *reason. */
+/* Call this when a thread could not be read, while errno is the error. Returns GONE if the thread
+ * has ended. After any other error, returns REFUSED with *reason. what: the beginning of the
+ * sentence. */
 enum done way_failed(char reason[static SERVE_REASON], const char *what);
 
 #endif

@@ -39,7 +39,8 @@ def told($account; $plugins; $sums): . as $rule | used($account; $plugins; $sums
     (if opens or is_threads then {used: (if $used == null then null else $used | amount($rule) end),
                     left: (if $used == null or value == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
 
-# For one account and each plugin: whether the account may use the plugin, how much in all, how much is left, and every rule that applies to both.
+# For one account and each plugin: whether the account may use the plugin, how much it may use in all, how much of this is left, and every rule that
+# applies to this account and this plugin.
 def explained($plugins; $sums): . as $account | $plugins[] | . as $plugin |
     [$account.rules[] | select(matches($account; $plugin))] as $rules |
     ($rules | map(select(opens))) as $openings |

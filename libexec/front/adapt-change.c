@@ -30,7 +30,8 @@ struct adapted adapt_read(const char *name, uint64_t timeout)
     struct request_spec spec = request_read(&request, name);
     if (needs_rules_are_in(spec.json) || json_object_get(spec.json, "modes") != NULL)
         command_fail(EX_USAGE,
-                     "%s is a program file or has modes: only a spec of one runtime adapts", name);
+                     "%s is a program file or has modes: rtf adapt needs a spec with one runtime",
+                     name);
     request_free_spec(&spec);
     if (!request_connect(&request) || !request_wait_for_files(&request, name)) {
         request_say(&request, name);
@@ -43,7 +44,8 @@ struct adapted adapt_read(const char *name, uint64_t timeout)
     return adapted;
 }
 
-/* `nearest` may be an amount of something else, or a lower bound. */
+/* Takes the runtime that the broker would grant, from a refusal. `nearest` is a runtime only if
+ * `nearest_of` says so, because it may also be an amount of another resource. */
 static void take_refusal(const json_t *verdict, struct adapt_answer *answer)
 {
     const json_t *refusal = json_object_get(verdict, "refusal");
@@ -100,7 +102,7 @@ struct adapt_answer adapt_change(const char *name, uint64_t runtime, uint64_t pe
     return answer;
 }
 
-/* False: there is a spec of this name. */
+/* Asks for a new reservation. False: there is a spec of this name already. */
 static bool put(struct request *request, const char *name, json_t *spec,
                 struct adapt_answer *answer)
 {

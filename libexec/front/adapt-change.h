@@ -1,5 +1,5 @@
-/* Makes, reads and changes the reservation of rtf-adapt(1). Each call opens the spool anew: a broker that
- * has ended and one that has started again are all the same. */
+/* Makes, reads and changes the reservation of rtf-adapt(1). Each call opens the spool again, so the
+ * broker may end and start again between two calls. */
 #ifndef RTF_ADAPT_CHANGE_H
 #define RTF_ADAPT_CHANGE_H
 
@@ -15,25 +15,26 @@ struct adapted {
 };
 
 struct adapt_answer {
-    bool is_granted, is_refused;       /* neither: there is no answer, for example no broker */
+    /* both false: no answer has come, for example because no broker runs */
+    bool is_granted, is_refused;
     struct adapted adapted;            /* after a grant */
     uint64_t nearest, nearest_minimum; /* after a refusal, us; 0: none */
     char sentence[CLIENT_WHY];         /* why the change is not granted */
 };
 
-/* Reads what is granted. The process ends with a message if there is no such reservation of a
- * thread with a runtime and a period. */
+/* Reads what the reservation `name` grants. The process ends with a message if this reservation
+ * does not exist, or lacks a thread, a runtime or a period. */
 struct adapted adapt_read(const char *name, uint64_t timeout);
 
-/* Asks for the runtime, and for the period (0: the period stays). If they are not granted, the
- * former spec is put back. */
+/* Asks the broker for another runtime, and for another period (0: the period stays). If the broker
+ * does not grant the change, puts the former spec back. */
 struct adapt_answer adapt_change(const char *name, uint64_t runtime, uint64_t period,
                                  uint64_t timeout);
 
-/* Makes the reservation. If the broker would only grant more runtime, or less and at least `least`,
- * takes that. A spec that is not granted is removed. If there is a spec of this name already,
- * changes the runtime and the period of that spec, which then no longer expires. The process ends
- * with a message if the user has no access to the spool. */
+/* Makes the reservation. If the broker refuses the runtime and offers another, asks for the offered
+ * runtime; a shorter runtime must be at least `least`. A spec that is not granted is removed. If
+ * there is a spec of this name already, changes the runtime and the period of that spec, and
+ * removes its lease. The process ends with a message if the user has no access to the spool. */
 struct adapt_answer adapt_declare(const char *name, json_t *spec, uint64_t least, uint64_t timeout);
 
 #endif

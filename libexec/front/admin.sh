@@ -53,7 +53,7 @@ find_log() {
     [ -e "$log" ] || [ -L "$log" ] || keep_own
 }
 
-# Makes the user's own log. Its first lines are the last verdict on each reservation.
+# Makes the user's own log. Its first lines are the last verdicts, one for each reservation.
 keep_own() {
     find "$own" -maxdepth 1 -type f -name '[A-Za-z0-9_]*.verdict' -size -65k -print0 |
         xargs -0 -r jq -c '{name: (input_filename | sub(".*/"; "") | sub("\\.verdict$"; "")), verdict: .}' 2>/dev/null |
@@ -100,7 +100,7 @@ log_since() { # MOMENT
     log_files "$1" | while IFS= read -r front_file; do unpacked "$front_file"; done | as_events
 }
 
-# Turns a shell's pattern into a regular expression that matches a whole word.
+# Prints a regular expression that matches the same whole words as the shell's pattern.
 pattern() { # GLOB
     printf %s "$1" | sed -e 's/[].[^$+(){}|\\]/\\&/g' -e 's/\*/.*/g' -e 's/?/./g' -e 's/.*/^(?:&)$/'
 }
@@ -133,8 +133,8 @@ status_lines() { # [--config DIRECTORY]
     "$front/status-lines" --spool "$spool" "$@"
 }
 
-# Checks the configuration. If a broker would not start with it, says why and ends with the broker's exit status. Sets $would_be_off to the lines of
-# plugins.conf that a start would turn off.
+# Checks the configuration. If a broker would not start with this configuration, says why and ends with the broker's exit status. Sets $would_be_off
+# to the lines of plugins.conf that a start would turn off.
 check_words() { # OPTION...
     front_status=0 would_be_off=''
     front_said=$(cd / && exec "$brokerd" --check=faults "$@" 2>&1) || front_status=$?
@@ -145,7 +145,7 @@ check_words() { # OPTION...
     esac
 }
 
-# Waits until status.json has the new rules: the broker writes status.json a moment after it has read them.
+# Waits until status.json has the new rules, because the broker writes status.json a moment after it has read the rules.
 await_status() { # DIRECTORY
     for _ in 1 2 3; do
         status_lines --config "$1" | grep -q '^unread.rules' || return 0
@@ -153,8 +153,8 @@ await_status() { # DIRECTORY
     done
 }
 
-# Sends the broker SIGHUP, and waits for the line in the log with the result. If the broker refuses the rules, says why and returns 78; the broker does the rest
-# of a reload all the same.
+# Sends the broker SIGHUP, and waits for the line in the log with the result. If the broker refuses the rules, says why and returns 78; even then the broker
+# does the rest of a reload.
 reload_broker() {
     front_log=$spool/log/events.ndjson
     front_size=$(stat -c %s "$front_log" 2>/dev/null) || front_size=0

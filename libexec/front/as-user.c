@@ -13,8 +13,8 @@
 #include "command-line.h"
 #include "units.h"
 
-/* Ends the process unless the caller is root and the user exists. A user without an account is a
- * number. */
+/* Ends the process unless the caller is root and the user exists. A user without an account is
+ * named by a uid. */
 static void check_user(const char *user)
 {
     uint64_t uid;

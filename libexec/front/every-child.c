@@ -21,7 +21,7 @@ int every_pidfd(pid_t child)
 }
 
 /* Reads the time of the activation from the gate, sleeps until that time, and becomes the command.
- * The process ends if rtf-every ends meanwhile. */
+ * If rtf-every ends before that time, the process ends, too. */
 __attribute__((noreturn)) static void become_command(int gate)
 {
     int64_t activation;

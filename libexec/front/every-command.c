@@ -9,20 +9,20 @@
 #include "every-child.h"
 #include "every-spec.h"
 
-/* us: a process is attached at most AHEAD and at least HASTE before its activation */
+/* us: rtf-every attaches a process at most AHEAD and at least HASTE before its activation */
 enum { AHEAD = 5000, HASTE = 500 };
 
-/* Returns how long before its activation a process is attached, us: a quarter of the runtime,
- * because this time counts against the runtime. */
+/* Returns how long before its activation a process is attached, in us. The time is short, a quarter
+ * of the runtime, because it counts against the runtime. */
 static int64_t ahead(void)
 {
     const int64_t part = (int64_t)every.options.runtime / 4;
     return part < HASTE ? HASTE : part > AHEAD ? AHEAD : part;
 }
 
-/* Returns a child that is attached and waits at its gate; -1: the reason is printed. The child is
- * attached as late as possible, because the next child can be attached only after the 0-lag time of
- * this child: until then this child's bandwidth counts. */
+/* Starts and attaches a child, which waits at its gate for its activation. -1: the reason is
+ * printed. The child is attached as late as possible. The kernel counts the bandwidth of the former
+ * child until that child's 0-lag time, and has no room for the next child before. */
 static pid_t ready_child(int64_t activation, int *gate)
 {
     pid_t child = every_start_child(-1, gate);
@@ -39,8 +39,8 @@ static pid_t ready_child(int64_t activation, int *gate)
     return -1;
 }
 
-/* Counts a run for this activation, which began at `begun` and has just ended. Returns the time of
- * the next activation: activations whose period is over are skipped. */
+/* Counts the run for this activation. The run began at `begun`, and has just ended. Returns the
+ * time of the next activation. Skips the activations whose periods are over already. */
 static int64_t book(int64_t activation, int64_t begun, int status)
 {
     const int64_t period = (int64_t)every.options.period, end = every_now();

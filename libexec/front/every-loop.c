@@ -16,7 +16,7 @@
 #include "every-child.h"
 #include "every-spec.h"
 
-/* True if the loop waits for its next line, in read(2) of its standard input. True also if /proc
+/* True if the loop waits in read(2) for the next line on its standard input. True also if /proc
  * does not show the system call. */
 static bool is_waiting(pid_t child)
 {
@@ -34,7 +34,8 @@ static bool is_waiting(pid_t child)
     return rest != text && call == SYS_read && strtoul(rest, NULL, 16) == STDIN_FILENO;
 }
 
-/* Activates the loop: writes a line, unless the loop has not read the last line. */
+/* Activates the loop: writes a line to its standard input. Writes nothing if the loop has not read
+ * the last line yet. */
 static void activate(pid_t child, int output, int64_t activation)
 {
     int unread = 0;
@@ -65,8 +66,8 @@ static int periodic_timer(int64_t first)
     return fd;
 }
 
-/* Activates the loop until it ends, or until the last activation; then the caller closes the loop's
- * input. */
+/* Activates the loop once a period. Returns when the loop has ended, or after the last activation;
+ * then the caller closes the loop's standard input, so that the loop ends. */
 static void keep_time(pid_t child, int output)
 {
     int64_t activation = every_now() + 1000; /* gives the loop time to start */

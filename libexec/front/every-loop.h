@@ -1,4 +1,4 @@
-/* A loop of rtf-every(1): one process, which reads a line on its standard input at each
+/* The loop of rtf-every --loop: one process, which reads a line on its standard input at each
  * activation. */
 #ifndef RTF_EVERY_LOOP_H
 #define RTF_EVERY_LOOP_H

@@ -79,7 +79,7 @@ bool every_reserve(pid_t thread)
         snprintf(every.name, sizeof every.name, "every-%d", getpid());
     if (text != NULL)
         outcome = client_put(&every.client, every.name, text, &every.inode);
-    /* an rtf every with the same pid was killed, and its spec is left */
+    /* a former rtf every with the same process id was killed, and has left its spec */
     if (outcome == CLIENT_TAKEN && every.options.name == NULL) {
         snprintf(every.name, sizeof every.name, "every-%d-%s", getpid(), every.token);
         outcome = client_put(&every.client, every.name, text, &every.inode);

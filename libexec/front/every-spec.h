@@ -15,18 +15,18 @@ bool every_begin(void);
  * printed. */
 bool every_reserve(pid_t thread);
 
-/* Waits up to `within` us for the answer to the spec with this token and inode; token NULL: for the
- * answer to the files as they are now. False: the reason is printed. */
+/* Waits up to `within` us for the answer to the spec with this token and inode. token NULL: waits
+ * for the answer to NAME.json and NAME.tid as they are now. False: the reason is printed. */
 bool every_await(const char *token, ino_t inode, uint64_t within);
 
 /* Writes the thread's id to NAME.tid, so that the broker attaches the thread. False: the reason is
  * printed. */
 bool every_put_thread(pid_t thread);
 
-/* Renews the lease. */
+/* Renews the lease of the spec. */
 void every_renew(void);
 
-/* Removes the spec; and NAME.tid, if the broker has not read it yet. */
+/* Removes the spec, and also NAME.tid if the broker has not read NAME.tid yet. */
 void every_withdraw(void);
 
 #endif

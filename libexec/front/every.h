@@ -10,20 +10,22 @@
 #include "client.h"
 #include "needs.h"
 
-/* us: the lease. If rtf-every is killed, a command's reservation ends after this time; a loop's
- * reservation ends with the loop. */
+/* The lease of the spec, us. If rtf-every is killed, the reservation of a command ends after this
+ * time. The reservation of a loop has no lease, and ends with the loop. */
 enum { LEASE = 60000000 };
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 struct every_options {
     struct needs needs;
-    /* `needs` as JSON; make_spec adds the keys for a thread or a lease */
+    /* `needs` as a JSON spec; make_spec adds the keys for a thread or a lease */
     json_t *spec;
     uint64_t runtime, period, deadline; /* the times of the spec, us; 0: not stated */
-    uint64_t timeout, count;            /* us; 0: no limit */
-    int64_t until;                      /* CLOCK_MONOTONIC, us; 0: not stated */
-    const char *name;                   /* NULL: every-PID */
+    /* timeout: us, for each answer; count: activations, 0: no limit */
+    uint64_t timeout, count;
+    /* no activation begins from this time on, CLOCK_MONOTONIC, us; 0: not stated */
+    int64_t until;
+    const char *name; /* NULL: every-PID */
     bool loop, errexit, verbose, json;
     char **command;
 };

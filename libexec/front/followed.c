@@ -16,14 +16,15 @@
 #include "units.h"
 
 enum {
-    SHORTER_PERCENT = 97, /* of the reserved period, or longer: it still fits */
+    /* a period from 97 % to 110 % of the reserved period counts as the same period */
+    SHORTER_PERCENT = 97,
     LONGER_PERCENT = 110,
-    WAITS_PERCENT = 10 /* of its time: a thread that waits less does not wait much */
+    WAITS_PERCENT = 10 /* a thread that waits for a CPU for more of its time may hide a period */
 };
-/* us: half of a CPU, in a short period, so that a job begins at once */
+/* The reservation of a trial, us: half of a CPU. A short period lets jobs begin at once. */
 static const struct learned_reservation generous = {.runtime = 5000, .period = 10000};
-#define LEAST_TRIAL    UINT64_C(1000)      /* us, of the runtime */
-#define TRIAL          UINT64_C(8000000)   /* us: longer than the next two observations */
+#define LEAST_TRIAL    UINT64_C(1000)      /* us: the least useful runtime of a trial */
+#define TRIAL          UINT64_C(8000000)   /* us: longer than two observations take */
 #define SHORTEST       INT64_C(300000000)  /* ns: a shorter observation says nothing */
 #define FIRST_BACK_OFF INT64_C(1000000000) /* ns */
 #define LAST_BACK_OFF  INT64_C(32000000000)
@@ -43,7 +44,8 @@ static struct followed_thread *find(struct followed *followed, pid_t tid)
     return NULL;
 }
 
-/* Forgets a thread that has ended and never had a period. NULL: there is none. */
+/* Returns the place of a thread that has ended and never had a period, for a new thread. NULL:
+ * there is no such thread. */
 static struct followed_thread *recycle(struct followed *followed)
 {
     for (size_t i = 0; i < followed->count; i++)
@@ -52,7 +54,7 @@ static struct followed_thread *recycle(struct followed *followed)
     return NULL;
 }
 
-/* NULL: there are too many threads, or there is no memory. */
+/* Adds a thread to the list. NULL: there are too many threads, or there is no memory. */
 static struct followed_thread *add(struct followed *followed, pid_t tid)
 {
     struct followed_thread *thread = NULL;
@@ -72,7 +74,8 @@ static bool is_other_period(uint64_t reserved, uint64_t now)
     return now * 100 < reserved * SHORTER_PERCENT || now * 100 > reserved * LONGER_PERCENT;
 }
 
-/* The former jobs do not show what a program with a new period needs. */
+/* Takes the longest job. If the period has changed, begins again, because the former jobs do not
+ * show what the thread needs with its new period. */
 static void take_times(struct followed_thread *thread, const struct learned_thread *seen)
 {
     if (thread->observations > 0 &&
@@ -84,7 +87,7 @@ static void take_times(struct followed_thread *thread, const struct learned_thre
     (void)learned_reservation(thread->longest, seen->period, &thread->reservation);
 }
 
-/* Wants a trial for a thread that would perhaps show a period if it did not wait for CPUs. */
+/* Asks for a trial if the thread would perhaps show a period if it did not wait for CPUs. */
 static void take_aperiodic(struct followed_thread *thread, const struct observed *observed)
 {
     thread->wants_trial = thread->wish.runtime == 0 && !thread->had_trial &&
@@ -106,22 +109,23 @@ static void take_period(struct followed_thread *thread, const struct learned_thr
     thread->wants_trial = false;
     thread->least = (uint64_t)(seen->times.percentile_99 / 1000) + 1;
     if (thread->is_granted && is_other_period(thread->wish.period, seen->reserved.period))
-        end_keeper(thread); /* the next keeper asks for the new period */
+        end_keeper(thread); /* a new keeper asks for the new period later */
     if (thread->keeper == 0)
         thread->wish = seen->reserved;
-    /* rtf adapt reserves no less */
+    /* the keeper becomes rtf adapt, which never reserves less than ADAPT_LEAST */
     if (thread->wish.runtime < ADAPT_LEAST && thread->wish.period > ADAPT_LEAST)
         thread->wish.runtime = ADAPT_LEAST;
 }
 
-/* The first observation has the start of the program. So a second one counts, even if it is short. */
+/* True if this is the second observation with the same period. The second observation counts even
+ * if it is short, because the first includes the start of the program. */
 static bool is_second(const struct followed_thread *thread, const struct learned_thread *seen)
 {
     return thread->observations == 1 && seen->reserved.runtime > 0 &&
            !is_other_period(thread->reservation.period, seen->reserved.period);
 }
 
-/* NULL: the observation does not count. */
+/* Returns the thread that the observation is about. NULL: the observation does not count. */
 static struct followed_thread *thread_for(struct followed *followed,
                                           const struct learned_thread *seen, bool is_short)
 {
@@ -209,7 +213,7 @@ static void take_end(struct followed_thread *thread, int status, int64_t now)
     thread->keeper = 0;
     if (code == EX_OK && thread->had_trial && !thread->is_granted)
         return;
-    /* rtf adapt: the user has released the reservation */
+    /* rtf adapt ends with EX_NOINPUT if the user has released the reservation */
     thread->is_released |= thread->is_granted && code == EX_NOINPUT;
     thread->is_refused |= !thread->wants_trial;
     thread->retry = now + thread->back_off;

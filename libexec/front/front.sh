@@ -9,12 +9,13 @@
 # of sysexits(3). Data go to standard output, messages to standard error.
 # shellcheck shell=sh disable=SC2034,SC2154,SC2016 # variables cross the two files; a jq program has $names, too
 
-# Opens the standard descriptors that are closed, so that no file or pipe gets such a number. Standard output is opened for reading: writing fails still.
+# Opens the standard descriptors that are closed, so that no other file or pipe gets their numbers. A closed standard output is opened for reading, so
+# that writing to it still fails.
 { true 9<&0; } 2>/dev/null || exec </dev/null
 { true 9>&1; } 2>/dev/null || exec 1</dev/null
 true 9>&2 || exec 2>/dev/null
 
-LC_ALL=C # ranges such as [a-z] mean letters of the alphabet of names
+LC_ALL=C # in patterns, [a-z] means ASCII letters only, as in names of reservations
 export LC_ALL
 umask 077
 
@@ -161,7 +162,7 @@ front_take() { # LONG VALUE
 
 # --- Checks of the command line
 
-# NAME or NAME.json, as a shell completes it: to $name.
+# Sets $name to NAME. The text is NAME, or NAME.json as a shell completes it.
 take_name() { # TEXT
     name=${1%.json}
     case $name in
@@ -269,7 +270,7 @@ find_own() {
     done
 }
 
-# True if a broker serves the spool: it reads the FIFO `alive` meanwhile.
+# True if a broker serves the spool. A broker has the FIFO `alive` open for reading while it serves.
 broker_serves() {
     [ -p "$spool/alive" ] && dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null
 }

@@ -20,9 +20,9 @@ struct conf_lines {
 };
 
 /* Returns the directory of the configuration that the broker of this spool has read. `root` is the
- * open spool; the text lives as long as `status`. NULL: status.json does not name the directory; or
- * the spool belongs to another user, because that user could name a directory where a reader waits
- * without end. */
+ * open spool; the text lives as long as `status`. NULL: status.json does not name the directory, or
+ * the spool belongs to another user. Another user could name a directory whose files make a reader
+ * wait without end. */
 const char *in_force_directory(int root, const json_t *status);
 
 /* Reads the lines in force. False: status.json does not have the lines. */
@@ -33,7 +33,7 @@ bool in_force_file_lines(const char *directory, enum conf_file file, struct conf
 
 void in_force_free(struct conf_lines *lines);
 
-/* Calls `tell` with a sentence for each difference between the file and the lines in force, in
+/* Calls `tell` for each difference between the file and the lines in force, with a sentence in
  * printable ASCII. */
 void in_force_differences(const json_t *status, enum conf_file file, const char *directory,
                           void (*tell)(const char *sentence));

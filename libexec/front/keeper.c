@@ -20,7 +20,8 @@ enum { NAME = sizeof "run-2147483647" };
 
 /* ---- the child process ---- */
 
-/* The signals of the terminal are for the command only, and no keeper outlives its parent. */
+/* Leaves the process group, because the signals of the terminal are for the command only. Makes the
+ * kernel end the keeper when its parent ends. */
 static void be_apart(pid_t parent)
 {
     sigset_t none;
@@ -32,7 +33,8 @@ static void be_apart(pid_t parent)
         _exit(EX_OK);
 }
 
-/* The decisions of rtf adapt are lines on its standard output. */
+/* Sends standard output to standard error if the user wants to see the decisions of rtf adapt,
+ * which are lines on its standard output; else to /dev/null. */
 static void set_outputs(const struct keeper_order *order)
 {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -65,7 +67,7 @@ static void reserve(const struct keeper_order *order, const char *name)
     _exit(EX_UNAVAILABLE);
 }
 
-/* rtf-adapt is in the directory of this program. */
+/* Becomes rtf-adapt, which is in the directory of this program. */
 __attribute__((noreturn)) static void adapt(const struct keeper_order *order, char *name)
 {
     char program[PATH_MAX + sizeof "rtf-adapt"], timeout[32];
@@ -78,7 +80,9 @@ __attribute__((noreturn)) static void adapt(const struct keeper_order *order, ch
     snprintf(spool, sizeof spool, "%s", command_spool());
     char *const words[] = {program, "--spool", spool, "--timeout", timeout, name, NULL};
     if (!order->is_verbose)
-        (void)dup2(STDOUT_FILENO, STDERR_FILENO); /* /dev/null: the thread may end at any time */
+        /* standard output is /dev/null: no error is printed, because the thread may end at any
+         * time */
+        (void)dup2(STDOUT_FILENO, STDERR_FILENO);
     execv(program, words);
     _exit(EX_OSERR);
 }

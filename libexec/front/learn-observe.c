@@ -5,7 +5,7 @@
 
 #include "clock.h"
 
-/* Returns the time of the next look, at most the end. */
+/* Returns the time of the next look at the threads, but no time after `end`. */
 static int64_t next_look(const struct observer *observer, int64_t now, int64_t former, int64_t end)
 {
     const int64_t next = former > now ? former : now + (int64_t)observer_interval(observer) * 1000;

@@ -7,9 +7,10 @@
 
 #include "learn/observer.h"
 
-/* Observes until this time (ns of CLOCK_MONOTONIC). is_exact: reads what the scheduler has charged
- * after each burst, which costs a wake-up for each. False: one of the two descriptors (-1: none)
- * has become readable before. The last call before the threads are judged is observer_end. */
+/* Observes until the time `end` (ns of CLOCK_MONOTONIC). is_exact: reads the CPU time that the
+ * scheduler has charged after each burst of a thread; this wakes the observer once for each burst.
+ * False: one of the two descriptors `interrupts` (-1: none) has become readable before `end`. Call
+ * observer_end before the threads are judged. */
 bool learn_observe(struct observer *observer, const int interrupts[static 2], int64_t end,
                    bool is_exact);
 

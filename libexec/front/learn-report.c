@@ -4,7 +4,7 @@
 
 #include "client.h"
 
-/* ns as ms with three decimals, rounded to the nearest us */
+/* Prints a time in ns as ms with three decimals, rounded to the nearest us. */
 static void print_time(int64_t time)
 {
     const long long us = (time + 500) / 1000;
@@ -65,7 +65,8 @@ static void add_period(json_t *row, const struct learned_thread *thread)
     json_object_set_new(row, "confidence", json_integer(thread->confidence));
 }
 
-/* A name may have bytes that are no UTF-8, which JSON cannot hold. */
+/* Returns the thread as a JSON object. The name is made printable, because it may have bytes that
+ * are no UTF-8, which JSON cannot hold. */
 static json_t *row_of(const struct learned_thread *thread)
 {
     char name[8 * sizeof thread->watch->name];

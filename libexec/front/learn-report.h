@@ -4,13 +4,14 @@
 
 #include "learn-result.h"
 
-/* "hog: it never sleeps"; "": the thread is periodic */
+/* Returns why a thread has no period, such as "hog: it never sleeps"; "": the thread is
+ * periodic. */
 const char *learn_report_word(enum behaviour behaviour);
 
-/* A table of the threads, and the spec (NULL: none) as the last line. */
+/* Prints a table of the threads, and the spec (NULL: none) as the last line. */
 void learn_report_text(const struct learned *learned, const json_t *spec);
 
-/* One object. False: no memory. */
+/* Prints one JSON object. False: there is no memory. */
 bool learn_report_json(const struct learned *learned, pid_t process, json_t *spec);
 
 #endif

@@ -7,12 +7,13 @@
 #include "learn/rhythm.h"
 
 enum {
-    MARGIN_PERCENT = 10, /* more than the longest job that was seen */
-    SHORTEST_PERIOD = 100,
-    SHORTEST_RUNTIME = 2 /* us: the kernel refuses less */
+    MARGIN_PERCENT = 10,   /* the runtime is this much more than the longest job */
+    SHORTEST_PERIOD = 100, /* us */
+    SHORTEST_RUNTIME = 2   /* us: the kernel refuses a shorter runtime */
 };
 
-/* Rounds a time in ns down to us of three digits: a shorter period is safe, a longer one is not. */
+/* Converts a period in ns to us, and rounds it down to three digits. The period is never rounded
+ * up, because jobs could be late under a longer period. */
 static uint64_t reserved_period(int64_t period)
 {
     uint64_t step = 1;
@@ -35,7 +36,8 @@ bool learned_reservation(int64_t longest, int64_t period, struct learned_reserva
     return false;
 }
 
-/* A thread that waits for a CPU begins its jobs late, so its period is less sure. */
+/* Returns how sure the period is, in percent. The period of a thread that waits for a CPU is less
+ * sure, because the thread begins its jobs late. */
 static unsigned confidence_of(const struct rhythm *rhythm, const struct observed *observed)
 {
     const int64_t waited =
@@ -45,8 +47,8 @@ static unsigned confidence_of(const struct rhythm *rhythm, const struct observed
                                               (observed->length - waited) / observed->length);
 }
 
-/* /proc shows a preemption as a wake-up. If the thread has not slept for most of the periods, the
- * rhythm is that of the scheduler. */
+/* True if the rhythm is the thread's own. /proc shows the end of a preemption like a wake-up. So if
+ * the thread slept in less than half of the periods, the rhythm is that of the scheduler. */
 static bool is_own_rhythm(const struct rhythm *rhythm, const struct observed *observed)
 {
     return observed->wakeups * 2 >= rhythm->count;
@@ -94,8 +96,8 @@ static json_t *spec_of_thread(const struct learned_thread *thread)
                      client_thread_key(thread->watch->tid), "lifetime", "thread");
 }
 
-/* Returns the pattern of a rule for this name. Patterns have only printable ASCII; ? stands for any
- * other character. */
+/* Writes the pattern of a rule for threads of this name. Patterns have only printable ASCII, so ?
+ * takes the place of any other character. */
 static void write_pattern(const char *name, char pattern[static LEARNED_NAME])
 {
     size_t i = 0;
@@ -116,7 +118,8 @@ static json_t *rule_named(json_t *rules, const char *pattern)
     return NULL;
 }
 
-/* Sets the key to the value, or to the former value if that is larger (sign 1) or smaller (-1). */
+/* Sets the key to the larger of its former value and `value` (sign 1), or to the smaller (sign
+ * -1). */
 static void set_time(json_t *rule, const char *key, uint64_t value, int sign)
 {
     const json_t *former = json_object_get(rule, key);

@@ -1,4 +1,5 @@
-/* The conclusions of rtf-learn(1) about each thread, and the spec that follows. */
+/* The conclusions of rtf-learn(1) about each thread, and the spec that rtf-learn makes from
+ * them. */
 #ifndef RTF_LEARN_RESULT_H
 #define RTF_LEARN_RESULT_H
 
@@ -10,7 +11,7 @@
 
 enum { LEARNED_NAME = sizeof((struct thread_watch *)0)->name };
 
-/* us; 0: there is none, because the jobs take longer than the period */
+/* us. 0: there is no reservation, for example because the jobs take longer than the period. */
 struct learned_reservation {
     uint64_t runtime, period;
 };
@@ -19,7 +20,7 @@ struct learned_thread {
     const struct thread_watch *watch;
     struct observed observed;
     enum behaviour behaviour;
-    /* of a periodic thread: */
+    /* The following members are set only for a periodic thread. */
     int64_t period;      /* ns */
     unsigned confidence; /* percent */
     struct job_times times;
@@ -31,8 +32,8 @@ struct learned {
     size_t count;
 };
 
-/* Returns the reservation for jobs that take at most `longest`, a job in each period (ns). False:
- * there is none. */
+/* Sets *reservation for one job in each period, if a job takes at most `longest` (both ns). False:
+ * no reservation can hold such jobs. */
 bool learned_reservation(int64_t longest, int64_t period, struct learned_reservation *reservation);
 
 /* Adds a rule for threads of this name to an array of rules. Threads of the same name have one rule,
@@ -40,12 +41,12 @@ bool learned_reservation(int64_t longest, int64_t period, struct learned_reserva
 void learned_add_rule(json_t *rules, const char *name,
                       const struct learned_reservation *reservation);
 
-/* Judges all threads. False: no memory. */
+/* Judges all threads. False: there is no memory. */
 bool learned_make(const struct observer *observer, struct learned *learned);
 void learned_free(struct learned *learned);
 
-/* Returns the spec: of one thread, or with rules for threads if several threads have a period. The
- * caller owns the spec. NULL: no thread can have a reservation. */
+/* Returns the spec for the thread that has a period, or a spec with rules for threads if several
+ * threads have a period. The caller owns the spec. NULL: no thread can have a reservation. */
 json_t *learned_spec(const struct learned *learned, pid_t process);
 
 #endif

@@ -20,8 +20,10 @@
 enum { KEY_SINCE = 256, KEY_UNTIL, KEY_USER, KEY_NAME, KEY_STAGE, KEY_DECISION, KEY_JSON, KEY_OWN };
 
 static struct {
-    const char *since, *until;                  /* times as in the log; "": no limit */
-    const char *user, *name, *stage, *decision; /* patterns; "*": any */
+    /* only lines between these times, which are written as in the log; "": no limit */
+    const char *since, *until;
+    /* patterns for these words of a line; "*": any word */
+    const char *user, *name, *stage, *decision;
     /* the user whose own log is read; NULL: the broker's log is read */
     const char *own;
     bool json;

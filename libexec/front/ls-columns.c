@@ -43,7 +43,7 @@ static bool is_null(const json_t *object, const char *key)
     return value == NULL || json_is_null(value);
 }
 
-/* A time in us as text: 1500 is "1500us", 5000 is "5ms". */
+/* Writes a time in us as text: 1500 is "1500us", 5000 is "5ms". */
 static const char *time_text(const json_t *object, const char *key, char text[static LS_CELL])
 {
     return is_null(object, key) ? "-" : format_time((uint64_t)ls_number(object, key), text);
@@ -69,7 +69,7 @@ static const char *share_text(const json_t *grant, char text[static LS_CELL])
     return share <= 0 ? "-" : format_utilization((uint64_t)share, text);
 }
 
-/* The rest of a lease as text, to a tenth of a second, a second, a minute, an hour or a day. */
+/* Writes the time until a lease ends, in tenths of a second, seconds, minutes, hours or days. */
 static const char *left_text(int64_t left, char text[static LS_CELL])
 {
     static const int64_t s = 1000000, min = 60 * s, h = 60 * min, d = 24 * h;

@@ -34,7 +34,8 @@ const char *ls_heading(enum ls_column column);
  * `option` and its argument `text` if no column has the heading `word`. */
 enum ls_column ls_column_named(const char *option, const char *text, const char *word);
 
-/* Returns the text of a cell, which may lie in `text`; "-": the cell is empty. */
+/* Returns the text of a cell; "-": the cell is empty. The returned text may be in the buffer
+ * `text`. */
 const char *ls_cell(const struct ls_row *row, enum ls_column column, char text[static LS_CELL]);
 
 /* Returns the number that a column is sorted by; -1: the cell has no number, or the column has

@@ -52,13 +52,13 @@ void ls_print_json(const struct ls_row *rows, size_t count)
 
 /* ---- as a table ---- */
 
-/* Escape sequences, or numbers of such a sequence; NULL: no colour. */
+/* The colour of each state, as an escape sequence or as the numbers of one; NULL: no colour. */
 static const char *const colours[STATES] = {
     [ASKED] = "\033[33m", [WAITING] = "\033[33m", [REFUSED] = "\033[31m",  [DRY_RUN] = "\033[36m",
     [GRANTED] = NULL,     [PENDING] = "\033[33m", [ATTACHED] = "\033[32m", [DRIFTED] = "31;1"};
 
-/* Another user or a program may have written the text: a control character becomes \uXXXX, as JSON
- * writes it, before a terminal sees it. */
+/* Sets the text of a cell. Another user or a program may have written the text. So each control
+ * character becomes \uXXXX, as in JSON, and never controls the terminal. */
 static void set_text(struct libscols_line *line, int column, const char *text)
 {
     char *safe;

@@ -25,7 +25,7 @@ static struct {
     size_t count;
 } list;
 
-/* ---- the user's own, from files ---- */
+/* ---- the user's own reservations, from files ---- */
 
 static void read_comm(pid_t tid, char comm[static 64])
 {
@@ -38,7 +38,8 @@ static void read_comm(pid_t tid, char comm[static 64])
     comm[length > 0 && comm[length - 1] == '\n' ? length - 1 : length > 0 ? length : 0] = '\0';
 }
 
-/* The name of a program stands for its threads NAME+TID, too. */
+/* True if a pattern matches the name. A pattern that matches the name of a program also selects its
+ * threads NAME+TID. */
 static bool is_wanted(const char *name)
 {
     char program[NAME_MAX + 1];
@@ -80,13 +81,13 @@ static int64_t now_of(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Returns the rest of the lease, us; -1: there is none. A lease begins when the spec is written or
- * touched. */
+/* Returns the time until the lease ends, us; -1: there is no lease. A lease begins when the spec is
+ * written or touched. */
 static int64_t left_since(const struct ls_row *row, const struct stat *spec)
 {
     const json_int_t expires = ls_number(json_object_get(row->verdict, "grant"), "expires");
     const int64_t written = (int64_t)spec->st_ctim.tv_sec * 1000000 + spec->st_ctim.tv_nsec / 1000;
-    /* there is no lease; or the owner has written the verdict, not the broker */
+    /* there is no lease, or the owner has put a wrong number into the verdict */
     if (expires <= 0 || expires > INT64_MAX / 2)
         return -1;
     const int64_t left = written + expires - now_of(CLOCK_REALTIME);
@@ -101,14 +102,15 @@ static void add_own(const char *user, const struct own_spec *spec)
         row->left = left_since(row, spec->file);
 }
 
-/* False with errno. */
+/* Adds the rows of a user from the user's directory. False with errno. */
 static bool read_user(int specs, const char *user)
 {
     static const struct own_specs_listener listener = {is_wanted, add_own};
     return own_specs_read(specs, user, &listener);
 }
 
-/* ---- other users', from the broker's journal: root enters no user's directory ---- */
+/* ---- reservations of other users, from the broker's journal: root enters no user's directory
+ * ---- */
 
 static int64_t left_until(const json_t *lease)
 {
@@ -135,7 +137,7 @@ static void read_journal(int root)
 {
     static const struct journal_listener listener = {add_booked, is_gone};
     if (!journal_read(root, &listener))
-        command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
+        command_fail(EX_NOPERM, "%s/state/current does not belong to root, or cannot be read",
                      list.filter->spool);
 }
 
@@ -157,8 +159,8 @@ static bool is_own(const char *user)
     return strcmp(user, uid) == 0 || (account != NULL && strcmp(user, account->pw_name) == 0);
 }
 
-/* The message is the same whether the user has a directory or not, because only root may know
- * that. */
+/* Reads the reservations of other users, or ends the process with a message. The message does not
+ * tell whether the user has a directory, because only root may know this. */
 static void read_others(int specs)
 {
     if (read_user(specs, list.filter->user))

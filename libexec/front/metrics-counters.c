@@ -34,7 +34,7 @@ static struct {
     int state, lock;
 } sums = {.state = -1, .lock = -1};
 
-/* ---- one line ---- */
+/* ---- one line of the log ---- */
 
 static void add(json_t *object, const char *key, json_int_t number)
 {
@@ -45,7 +45,8 @@ static void add(json_t *object, const char *key, json_int_t number)
         json_integer_set(sum, json_integer_value(sum) + number);
 }
 
-/* The number of requests in each bucket alone: the buckets before are not included. */
+/* Counts the request in the one bucket of its duration. write_durations adds up the buckets,
+ * because Prometheus wants each bucket to include all smaller ones. */
 static void add_duration(const json_t *us)
 {
     int bucket = 0;
@@ -109,9 +110,9 @@ static void count(const json_t *line)
         forget(user, name);
 }
 
-/* ---- the file ---- */
+/* ---- the file with the sums ---- */
 
-/* Returns the object at this key, which is made if it is not there. */
+/* Returns the object at this key. Makes the object if it is missing. */
 static json_t *part(const char *key)
 {
     json_t *object = json_object_get(sums.all, key);
@@ -122,7 +123,8 @@ static json_t *part(const char *key)
     return object;
 }
 
-/* Another version of rtf may have other bounds: then the histogram begins anew. */
+/* Returns the histogram. It begins again at 0 if the file is from a version of rtf with other
+ * bounds. */
 static json_t *buckets(void)
 {
     json_t *list = json_object_get(sums.all, "buckets");
@@ -157,12 +159,12 @@ static void load(void)
     sums.position.counted = json_integer_value(json_object_get(sums.all, "counted"));
 }
 
-/* False with errno. */
+/* Writes the sums into their file. False with errno. */
 static bool save(void)
 {
     json_object_set_new(sums.all, "first", json_string(sums.position.first));
     json_object_set_new(sums.all, "counted", json_integer(sums.position.counted));
-    (void)unlinkat(sums.state, new_name, 0); /* a run that was killed has left it */
+    (void)unlinkat(sums.state, new_name, 0); /* a run that was killed may have left this file */
     const int file =
         openat(sums.state, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
@@ -172,7 +174,8 @@ static bool save(void)
            renameat(sums.state, new_name, sums.state, file_name) == 0;
 }
 
-/* Opens state/, which no user can have made, and waits for another run. False with errno. */
+/* Opens state/, which must belong to root, and waits until no other run has it locked. False with
+ * errno. */
 static bool open_state(int root)
 {
     struct stat status;
@@ -241,7 +244,8 @@ static void write_sums(const struct metric *metric, const char *label, json_t *o
     json_object_foreach(object, key, number) write_one(label, key, json_integer_value(number));
 }
 
-/* Each result has a sample from the first run on, so that its first increase can be seen. */
+/* Writes how many verdicts have each result. A result without verdicts has a sample of 0, so that
+ * Prometheus sees its first increase. */
 static void write_requests(void)
 {
     static const char *const results[] = {"OK",       "SCHEDULE_FAIL", "ACL_FAIL",

@@ -96,8 +96,8 @@ void metric_rows_read_own(const struct client *client)
 
 /* ---- what a reservation has ---- */
 
-/* The owner of a verdict can change it: so only a number above 0 can come from the
- * broker. */
+/* Returns 0 for a negative number. The broker writes no negative numbers, but the owner of a
+ * verdict can change it. */
 static uint64_t number(const json_t *object, const char *key)
 {
     const json_int_t value = json_integer_value(json_object_get(object, key));
@@ -160,8 +160,8 @@ static const char *waited(const struct row *row, char text[static METRIC_VALUE])
     return row->has_use ? metrics_nanoseconds(row->waited, text) : NULL;
 }
 
-/* True: rtf-guard makes a thread of the plugin ordinary when it has used up its runtime, and the
- * log has the number of times. */
+/* True if rtf-guard makes a thread of the row's plugin ordinary when the thread has used up its
+ * runtime. Then the log tells how often this has happened. */
 static bool is_guarded(const struct row *row)
 {
     size_t i;
@@ -185,8 +185,9 @@ static const char *throttles(const struct row *row, char text[static METRIC_VALU
     return times > 0 || is_guarded(row) ? metrics_number((uint64_t)times, text) : NULL;
 }
 
-/* Reads how long the thread ran, and how long it was ready and had to wait. Without a broker the id
- * may be another thread's: then only a thread that runs as granted is the attached thread. */
+/* Reads how long the thread ran, and how long it was ready and had to wait. If no broker serves,
+ * another thread may have the id by now. Then the thread counts as the attached one only if it runs
+ * as granted. */
 static void look_at_thread(struct row *row)
 {
     char path[40], text[80];
@@ -254,8 +255,8 @@ static void write_facts(void)
     }
 }
 
-/* Root's rows come from the journal, which has only specs that hold something or wait: the other
- * states are left out for root. */
+/* Root's rows come from the journal. The journal has only specs that have a reservation or wait for
+ * one, so the other states are left out for root. */
 void metric_rows_write_states(void)
 {
     static const struct metric specs = {"rtf_specs", METRIC_GAUGE, "Specs, by their state."};

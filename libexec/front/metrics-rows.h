@@ -8,7 +8,8 @@
 
 #include "client.h"
 
-/* Reads the reservations of all users. False: the journal cannot be read, or is not root's. */
+/* Reads the reservations of all users. False: the journal cannot be read, or does not belong to
+ * root. */
 bool metric_rows_read_all(int root);
 
 /* Reads the reservations of the user. */
@@ -17,9 +18,9 @@ void metric_rows_read_own(const struct client *client);
 /* Writes how many specs are in each state. */
 void metric_rows_write_states(void);
 
-/* Writes the metrics of each reservation. status: the content of status.json; NULL: there is none. served: a
- * broker serves, so a thread that a verdict names is the attached thread. counted: counters_begin
- * has returned true. */
+/* Writes the metrics of each reservation. status: the content of status.json; NULL: there is none.
+ * served: a broker serves the spool, so the thread that a verdict names is still the attached
+ * thread. counted: counters_begin has returned true. */
 void metric_rows_write(const json_t *status, bool served, bool counted);
 
 #endif

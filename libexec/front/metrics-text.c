@@ -8,7 +8,7 @@ static struct {
     FILE *stream;
     bool openmetrics;
     const struct metric *metric;
-    bool is_begun; /* the lines before the samples of the metric are written */
+    bool is_begun; /* the lines # HELP and # TYPE of the metric are written */
 } out;
 
 void metrics_begin(FILE *stream, bool openmetrics)

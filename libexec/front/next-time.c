@@ -9,7 +9,7 @@
 #include "learn-report.h"
 #include "request/grant-text.h"
 
-/* With less CPU time than this in a second, a program takes long to load. */
+/* LITTLE: with less CPU time than this in a second, a program takes long to load. */
 enum { LITTLE = 20000 /* us */, GROUPS = 8 };
 
 /* ---- words for a shell ---- */
@@ -28,7 +28,8 @@ static bool is_printable(const char *word)
     return *word == '\0';
 }
 
-/* Prints each byte in octal: a terminal does not see the bytes, and the shell makes them again. */
+/* Prints each byte in octal. So the terminal does not obey the bytes, and the shell restores them
+ * when the user pastes the line. */
 static void print_octal(const char *word)
 {
     (void)fputs("\"$(printf '", stderr);
@@ -89,7 +90,7 @@ static void print_time(const char *option, uint64_t us)
     json_decref(time);
 }
 
-/* "rtf-run -T 2200us -P 20ms -- ./camera" */
+/* Prints a line such as "rtf-run -T 2200us -P 20ms -- ./camera". */
 static void say_options(const struct learned_reservation *reservation, char *const command[])
 {
     command_say("next time, this reserves the same without learning:");
@@ -101,7 +102,7 @@ static void say_options(const struct learned_reservation *reservation, char *con
     print_command(command);
 }
 
-/* The name of the file that gets the rules. */
+/* Prints the name of the file that gets the rules. */
 static void print_file(const char *program)
 {
     char file[256];
@@ -119,7 +120,8 @@ static json_t *make_rules(const struct followed *followed)
     return json_pack("{s:o}", "threads", rules);
 }
 
-/* "printf '%s\n' '{"threads": [...]}' >player.threads && rtf-run -f player.threads -- ./player" */
+/* Prints a line such as:
+ * printf '%s\n' '{"threads": [...]}' >player.threads && rtf-run -f player.threads -- ./player */
 static void say_rules(const struct followed *followed, char *const command[])
 {
     json_t *file = make_rules(followed);
@@ -169,7 +171,8 @@ static bool say_group(const struct followed *followed, size_t first)
     return true;
 }
 
-/* Most programs have threads that sleep: these matter only if no thread has a period. */
+/* Says which threads have no period. Most programs have threads that sleep. These threads are named
+ * only with `with_sleeping`, if no thread has a period. */
 static void say_others(const struct followed *followed, bool with_sleeping)
 {
     size_t said = 0;

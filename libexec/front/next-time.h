@@ -1,5 +1,5 @@
-/* The last words of rtf-run --learn: which threads have no period, and the command line that
- * reserves the same without learning. */
+/* Prints the last messages of rtf-run --learn. They say which threads have no period, and give the
+ * command line that makes the same reservations without learning. */
 #ifndef RTF_NEXT_TIME_H
 #define RTF_NEXT_TIME_H
 

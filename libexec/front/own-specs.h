@@ -8,8 +8,8 @@
 
 struct own_spec {
     const char *name; /* NAME; or NAME+TID, a thread of a program file */
-    /* For a thread: its part of the program's verdict, which has the form of a verdict. NULL:
-     * there is no answer. The listener owns the verdict. */
+    /* The broker's answer; NULL: there is no answer. For a thread of a program file, this is the
+     * thread's part of the program's verdict, in the form of a verdict. The listener owns it. */
     json_t *verdict;
     bool is_current;         /* the verdict answers the spec file in its present state */
     const struct stat *file; /* the status of NAME.json; NULL for a thread */

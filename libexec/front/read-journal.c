@@ -22,7 +22,8 @@ struct booked {
     UT_hash_handle hh;
     char *place; /* USER/NAME, the key */
     uint64_t task;
-    bool seen;       /* the journal that is read anew has the reservation */
+    /* the reservation is in the journal, which is being read again from its beginning */
+    bool seen;
     bool told;       /* `booked` was called for the reservation */
     bool changed;    /* in the list `changed` */
     json_t *verdict; /* not passed to the listener yet; NULL: the reservation has ended */
@@ -37,7 +38,7 @@ static const struct journal_listener *tell;
 
 /* ---- one record ---- */
 
-/* null: the record has no such key, or the value is 0. */
+/* Returns the number at this key. JSON null: the record has no such key, or the value is 0. */
 static json_t *number_or_null(const struct paragraph *record, const char *key)
 {
     uint64_t number;

@@ -76,7 +76,7 @@ static int unpack(const char *program, int packed, pid_t *process)
     return ends[0];
 }
 
-/* False with errno. Refuses a file that a user can have made. */
+/* Opens a file of the log, and refuses a file that a user can have made. False with errno. */
 static bool stream_open(struct stream *stream, const char *name)
 {
     struct stat status;
@@ -110,7 +110,7 @@ static size_t next_line(const struct stream *stream)
     return length > 0 && reading.line[length - 1] == '\n' ? (size_t)length : 0;
 }
 
-/* Writes the time in the line that was read last. "": the line has none. */
+/* Writes the time of the line that was read last; "": the line has no time. */
 static void take_first(char first[static 32])
 {
     json_t *line = client_parse_object(reading.line);
@@ -119,7 +119,7 @@ static void take_first(char first[static 32])
     json_decref(line);
 }
 
-/* Takes the line that was read last. */
+/* Passes the line that was read last on to `take`, and moves the position. */
 static void take_line(size_t length)
 {
     json_t *line = client_parse_object(reading.line);
@@ -129,8 +129,8 @@ static void take_line(size_t length)
     reading.position->counted += (json_int_t)length;
 }
 
-/* Takes the lines of the file; of the file that was read last, only the lines behind the
- * position. */
+/* Takes the lines of the file. If this is the file that was read last, takes only the lines behind
+ * the position. */
 static void read_stream(const struct stream *stream)
 {
     char first[32];
@@ -192,8 +192,8 @@ static int list_parts(struct part parts[static PARTS])
     return count;
 }
 
-/* Compares the file with the position: below 0, the file is older than the file that was read last;
- * 0: it is this file. A file that cannot be read counts as older. */
+/* Compares the file with the position: below 0: the file is older than the file that was read last;
+ * 0: the file is the file that was read last. A file that cannot be read counts as older. */
 static int compare_part(const char *name)
 {
     char first[32] = "";
@@ -246,7 +246,7 @@ static bool open_log(int root)
     return false;
 }
 
-/* True: the current file is still the file that was read last. */
+/* True if the current file is still the file that was read last. */
 static bool is_current_still(void)
 {
     return compare_part(current_name) == 0;
@@ -262,8 +262,9 @@ void rotated_log_read(int root, struct log_position *position, void (*take)(cons
         snprintf(why, CLIENT_WHY, "log in the spool: %s", strerror(errno));
         return;
     }
-    /* opened before the other files are listed: if the log is rotated now, this file is read once,
-     * because the position is behind it */
+    /* The current file is opened before the rotated files are listed. If the log is rotated in
+     * between, the file is in both places. It is still read only once, because the position is then
+     * behind its lines. */
     const bool is_there = stream_open(&stream, current_name);
     if (position->first[0] != '\0' && !is_current_still())
         read_rotated(why);

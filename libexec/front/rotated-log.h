@@ -7,8 +7,8 @@
 
 #include "client.h"
 
-/* The place up to which the log was read. A file is known by the time in its first line, because a
- * rotated file has another name, and a compressed file has another inode, too. */
+/* The place up to which the log was read. The time in its first line identifies a file. Rotation
+ * changes the name of the file, and compression also changes the inode. */
 struct log_position {
     char first[32];     /* "": nothing was read before; then only the current file is read */
     json_int_t counted; /* bytes of this file, without compression */

@@ -18,9 +18,9 @@
 #include "units.h"
 
 enum {
-    SAMPLING = 1000000,
-    LOOKS = 5000000
-}; /* ns: the least time between two samples, and two looks */
+    SAMPLING = 1000000, /* ns: the least time between two samples of the thread */
+    LOOKS = 5000000     /* ns: the least time between two looks at its jobs */
+};
 
 static struct {
     uint64_t timeout; /* us */
@@ -112,7 +112,8 @@ static void print(const char *name, const char *decision, const struct adapt_law
         command_unwritten();
 }
 
-/* False: the reservation has another thread now, or none. */
+/* Changes the runtime if the last jobs call for a change. False: the reservation has another thread
+ * now, or none. */
 static bool decide(const char *name, struct adapt_law *law, const struct thread_watch *watch)
 {
     const struct adapt_wish wish = adapt_law_wish(law, monotonic_now(), watch->awake_since);
@@ -140,8 +141,9 @@ static struct timespec time_of(int64_t ns)
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-/* Waits for a period, and samples the thread meanwhile if need be; then until the thread has run,
- * if nothing else can change. False: the thread has ended. */
+/* Waits for one period, and meanwhile samples the thread if the source is samples. After that,
+ * waits until the thread has run, if it sleeps and the source is switches: before that there is
+ * nothing new to see. False: the thread has ended. */
 static bool wait_for_news(struct thread_watch *watch, const struct adapt_law *law, int pidfd)
 {
     struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};

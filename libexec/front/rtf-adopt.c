@@ -1,5 +1,5 @@
-/* rtf-adopt(1): makes a reservation of the policy, runtime, period or priority that a thread has
- * already, without rtf. The thread keeps these parameters, and the broker counts them in its
+/* rtf-adopt(1): makes a reservation from the policy, runtime, period or priority that a thread has
+ * already got without rtf. The thread keeps these parameters, and the broker counts them in its
  * admission test. */
 #include <fcntl.h>
 #include <stdio.h>

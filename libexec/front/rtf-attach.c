@@ -1,6 +1,6 @@
-/* rtf-attach(1): attaches threads of a running program: one thread, to a reservation that exists;
- * or one or more threads, each to a new reservation of its own, all of these threads or none; or
- * the present and future threads of a process, by rules. */
+/* rtf-attach(1): attaches threads of a running program: (1) one thread to a reservation that
+ * exists; (2) one or more threads, each to a new reservation of its own, either all of them or
+ * none; or (3) the present and future threads of a process, by rules. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -140,9 +140,9 @@ static void attach_to(struct request *request, const struct options *options, co
     }
 }
 
-/* Refuses if a thread has the reservation already: a mistyped name must not take the reservation
- * from that thread. In another pid namespace the verdict's thread id cannot be compared with
- * ours. */
+/* Refuses if another thread has the reservation already, so that a mistyped name does not take the
+ * reservation from that thread. In another pid namespace the verdict's thread id cannot be compared
+ * with ours. */
 static void check_free(const struct request *request, const char *name, pid_t thread)
 {
     const pid_t now = request_thread(request, name);
@@ -184,7 +184,7 @@ static struct {
         ino_t inode;
         struct affinity before;
     } * all;
-    size_t count, told; /* told: how many answers have been read */
+    size_t count, told; /* count: how many specs there are; told: how many answers have been read */
     bool says_where;    /* the spec states the CPUs; all threads have the same spec */
 } group;
 
@@ -241,7 +241,8 @@ static void await_one(struct request *request, const struct options *options,
     const bool is_granted = request_wait(request);
     if (!is_granted) {
         take_back();
-        request_let_signals(request); /* a signal that has come meanwhile ends this process here */
+        /* a signal that has come since request_hold_signals ends this process here */
+        request_let_signals(request);
     }
     if (!tell(request, options, place->name)) {
         take_back();
@@ -433,8 +434,8 @@ static int attach_by_specs(struct options *options, const char *name, json_t *sp
     return request.status;
 }
 
-/* With -a the needs become a rule for all threads, if a rule can state them. NULL: each thread needs
- * a spec of its own. */
+/* Returns the rules for the threads: the rules of the file, or with -a the needs as one rule for
+ * all threads. NULL: no rule can state these needs, so each thread gets a spec of its own. */
 static json_t *rules_of(struct options *options, json_t *spec)
 {
     pid_t *threads = NULL;

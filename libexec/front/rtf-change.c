@@ -53,7 +53,8 @@ static void settle(struct request *request, const struct options *options,
     const bool is_granted = request_wait(request);
     if (!is_granted && !options->keep)
         request_put_back(request, former);
-    request_let_signals(request); /* a signal that has come meanwhile ends this process here */
+    /* a signal that has come since request_hold_signals ends this process here */
+    request_let_signals(request);
     if (!is_granted)
         request_say(request, request->name);
     else if (options->verbose)
@@ -64,8 +65,8 @@ static void settle(struct request *request, const struct options *options,
     }
 }
 
-/* Refuses a program: its needs are in the rules of its file, and no option of this command names a
- * rule. */
+/* Refuses a program file. Its needs are in rules for threads, and no option of this command can
+ * name a rule. */
 static void refuse_program(const struct request_spec *former, const char *name)
 {
     if (needs_rules_are_in(former->json))

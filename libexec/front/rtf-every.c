@@ -136,7 +136,7 @@ static void tell(void)
             (long long)t->worst / 1000, (long long)t->worst % 1000);
 }
 
-/* Explains the counts: one long run is the reason for several skipped activations. */
+/* Explains the counts, because one long run may be the reason for several skipped activations. */
 static void explain(void)
 {
     const struct every_tally *t = &every.tally;

@@ -84,7 +84,7 @@ static pid_t find_process(const char *word)
     return identity.process;
 }
 
-/* Starts the command with the signals as they were. */
+/* Starts the command with no signal blocked, although rtf learn has blocked some signals. */
 static pid_t start_process(char *const command[])
 {
     pid_t process = 0;
@@ -102,8 +102,8 @@ static pid_t start_process(char *const command[])
     return process;
 }
 
-/* A command that rtf learn has started ends with rtf learn, unless the command has a reservation
- * now. */
+/* Ends the command that rtf learn has started, and waits for its end. If the command has a
+ * reservation now, only waits. */
 static void end_process(pid_t process, bool stays)
 {
     if (!stays)

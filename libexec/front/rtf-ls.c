@@ -67,7 +67,8 @@ static int compare_cells(const struct ls_row *a, const struct ls_row *b, enum ls
     return options.reverse ? -by : by;
 }
 
-/* By the column of --sort, then by user, then by name: run-9 before run-10. */
+/* Compares rows by the column of --sort, then by user, then by name. Numbers in names count as
+ * numbers: run-9 comes before run-10. */
 static int compare_rows(const void *one, const void *two)
 {
     const struct ls_row *a = one, *b = two;

@@ -115,7 +115,8 @@ static void write_plugins(const json_t *status, bool served)
     }
 }
 
-/* Returns the resource of a pool: what its plugin has, or CPU time for a pool of all plugins. */
+/* Returns the name of a pool's resource: the unit of the pool, or "cpu" if the pool has CPU
+ * time. */
 static const char *resource_of(const json_t *pool)
 {
     const char *unit = client_string(pool, "unit");
@@ -176,7 +177,7 @@ static void read_reservations(struct client *client)
         return;
     if (geteuid() == 0) {
         if (!metric_rows_read_all(client->root))
-            command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
+            command_fail(EX_NOPERM, "%s/state/current does not belong to root, or cannot be read",
                          client->spool);
         return;
     }

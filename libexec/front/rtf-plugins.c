@@ -71,8 +71,8 @@ static void write_free(FILE *stream, const json_t *pools, const char *plugin)
                     word(pool, "free", ""));
 }
 
-/* Returns a copy in printable ASCII: the spool may be another user's. Frees `allocated`, which may
- * be `text` or NULL. The caller frees the copy. */
+/* Returns a copy in printable ASCII, because the spool may belong to another user. Frees
+ * `allocated`, which may be `text` or NULL. The caller frees the copy. */
 static char *printable(const char *text, char *allocated)
 {
     const size_t size = strlen(text) * (CLIENT_PIECE - 1) + 1;

@@ -27,7 +27,7 @@ static const struct command_option table[] = {
     {0, "profiles", "DIR",
      "Read budgets from the files in DIR, not from preload.d of user and system"},
     {'m', "max-priority", "N",
-     "Ask for at most this priority: higher ones move closer together (default 49)"},
+     "Ask for at most this priority: higher ones are lowered, and keep their order (default 49)"},
     {0}};
 
 static uint64_t command_priority(const char *value)

@@ -94,7 +94,7 @@ static bool add_matching(const struct request *request, struct names *names, con
     return names->count > before;
 }
 
-/* False: there is no such spec. */
+/* Adds the spec of this name. False: there is no such spec. */
 static bool add_named(const struct request *request, struct names *names, const char *name)
 {
     if (!request->is_entered || client_inode(&request->client, name) == 0)
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
     struct request request;
     char **operands = command_parse(&command, argc, argv, &options);
     if (options.all && operands[0] != NULL)
-        command_misused("names, or --all");
+        command_misused("names and --all exclude each other");
     if (!options.all && operands[0] == NULL)
         command_misused("the names of reservations are missing");
     for (char **word = operands; *word != NULL; word++)

@@ -168,7 +168,7 @@ static bool take_sorting(int key)
     return true;
 }
 
-/* False: the key ends the program. */
+/* Does what the key stands for. False: the key ends the program. */
 static bool take_key(int key)
 {
     if (mode == MODE_CONFIRM) {
@@ -264,10 +264,10 @@ static void run(void)
 
 /* ---- the command line ---- */
 
-static const struct command_option option_table[] = {{0, "all", NULL,
-                                                      "Of all users (root only; root's default)"},
-                                                     {0, "own", NULL, "Only your own"},
-                                                     {0}};
+static const struct command_option option_table[] = {
+    {0, "all", NULL, "Show the reservations of all users (root only; root's default)"},
+    {0, "own", NULL, "Only your own"},
+    {0}};
 
 static void take(void *context, const char *name, const char *value)
 {

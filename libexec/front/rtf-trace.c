@@ -49,7 +49,7 @@ static struct timeline record_all(struct trace_source *source, const struct chos
                                 .cpus = recording_cpus(source->recording)};
     const int signals = end_signals_open(); /* before other threads start */
     if (options.awake && !awake_begin())
-        command_say("a CPU may idle: %s", strerror(errno));
+        command_say("cannot keep all CPUs from idling: %s", strerror(errno));
     read_cpu_times(chosen, false);
     timeline.begin = trace_source_start(source);
     trace_record(source, options.duration, signals, NULL);
@@ -69,7 +69,7 @@ static void print_name(const struct trace_label *label)
     printf("%-24s", client_printable(text, printable, sizeof printable));
 }
 
-/* ms with three decimals */
+/* Prints a time in ns as ms with three decimals. */
 static void print_time(int64_t time)
 {
     printf(" %9lld.%03d", (long long)(time / 1000000), (int)(time / 1000 % 1000));
@@ -106,19 +106,18 @@ static void tell_losses(const struct trace *trace)
         threads += trace->timeline->threads[i].lost;
     if (gaps + dropped + threads > 0)
         command_say(
-            "the kernel has lost events: the chain of threads is broken %llu times on the CPUs, %llu times at these threads; %llu times "
-            "a buffer was full",
+            "the kernel has lost events, so the results have gaps: %llu on the CPUs and %llu at these threads; %llu times a buffer was full",
             (unsigned long long)gaps, (unsigned long long)threads, (unsigned long long)dropped);
 }
 
-/* True: the trace goes to standard output, and nothing else is printed there. */
+/* True if the trace goes to standard output. Then nothing else is printed there. */
 static bool takes_output(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* False: another user owns the open file, and could read it. A file of root's that others may read
- * becomes private. */
+/* Makes a file that only root may read out of an open file of root. False: another user owns the
+ * file, and could read the trace. */
 static bool make_private(int fd, const char **why)
 {
     struct stat status;

@@ -58,10 +58,12 @@ static int own_directory = -1;
 static bool is_wanted(const char *name)
 {
     (void)name;
-    return true; /* a pattern may match a thread of a program: see is_named */
+    /* all specs are read, because a pattern may match a thread in a program's verdict (is_named) */
+    return true;
 }
 
-/* The name of a program file means all threads of the program. */
+/* True if a pattern matches the name. A pattern that matches the name of a program also selects all
+ * threads of the program. */
 static bool is_named(const char *name)
 {
     char program[RESERVATION_NAME_BYTES];
@@ -79,7 +81,8 @@ static uint64_t number(const json_t *object, const char *key)
     return value < 0 ? 0 : (uint64_t)value;
 }
 
-/* True if the spec asks for one runtime for all threads of a process. The verdict does not tell. */
+/* True if the spec asks for one runtime for all threads of a process. Reads the spec, because the
+ * verdict does not say this. */
 static bool is_of_process(const char *name)
 {
     char file[CLIENT_NAME_MAX + sizeof ".json"];

@@ -165,7 +165,8 @@ static void ask(struct request *request, const struct options *options, json_t *
         put(request, spec);
         (void)request_wait(request);
         request_withdraw(request);
-        request_let_signals(request); /* a signal that has come meanwhile ends this process here */
+        /* a signal that has come since request_hold_signals ends this process here */
+        request_let_signals(request);
     }
     print(request, options);
 }

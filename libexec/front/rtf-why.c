@@ -58,7 +58,7 @@ static struct timeline record_all(struct trace_source *source, const struct chos
     const struct trace_beside marks = {why_marks_descriptor(), why_marks_read};
     const int signals = end_signals_open(); /* before other threads start */
     if (options.awake && !awake_begin())
-        command_say("a CPU may idle: %s", strerror(errno));
+        command_say("cannot keep all CPUs from idling: %s", strerror(errno));
     timeline.begin = trace_source_start(source);
     trace_record(source, options.duration, signals, &marks);
     timeline.end = trace_source_stop(source);
@@ -104,7 +104,8 @@ static void no_memory(void)
     command_fail(EX_OSERR, "no memory");
 }
 
-/* A thread that never pauses has no jobs. The whole recording is explained instead. */
+/* Returns the whole recording as one job. This is for a thread that never pauses, and so has no
+ * jobs. */
 static const struct job *all_of_it(const struct timeline *timeline, const struct traced *thread,
                                    size_t *count)
 {
@@ -114,7 +115,8 @@ static const struct job *all_of_it(const struct timeline *timeline, const struct
     return &job;
 }
 
-/* Where the kernel has lost events without saying when, no cause is known. */
+/* Makes CAUSE_NOT_KNOWN the first cause of each job. The kernel has lost events and does not say
+ * when, so any other cause may be wrong. */
 static void forget_causes(struct explained_job *late, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -187,7 +189,8 @@ static void explain_all(struct trace_source *source, const struct chosen *chosen
             explain(&from, &chosen->labels[from.thread], source->recording, dropped);
 }
 
-/* Jobs of a thread without a period and a deadline are never late. */
+/* Ends the process if no chosen reservation has a period or a deadline, because without one no job
+ * can be late. */
 static void require_deadline(const struct chosen *chosen)
 {
     for (size_t i = 0; i < chosen->count; i++)

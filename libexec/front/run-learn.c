@@ -40,8 +40,8 @@ static void take(void *context, const char *name, const char *value)
 }
 
 /* Returns how long to observe before the threads are judged, in ns. The first times are short, so
- * that a reservation comes soon. Each observation begins anew, because a program that starts does
- * other things than later. */
+ * that a reservation comes soon. Each observation takes no data from the one before, because a
+ * program that starts does other things than later. */
 static int64_t length_of(unsigned number)
 {
     static const int64_t seconds[] = {2, 3, 4, 10};
@@ -49,7 +49,8 @@ static int64_t length_of(unsigned number)
     return seconds[number < LAST ? number : LAST] * SECOND;
 }
 
-/* Observes for this time, and serves the keepers meanwhile. True: the command has ended. */
+/* Observes for this time, and meanwhile starts and ends keepers (followed_serve). True: the command
+ * has ended. */
 static bool observe(struct observer *observer, const struct child *child, int64_t length,
                     int *status)
 {
@@ -97,7 +98,8 @@ static bool was_run(int status)
            (WEXITSTATUS(status) != EXIT_CANNOT_RUN && WEXITSTATUS(status) != EXIT_NOT_FOUND);
 }
 
-/* Follows the command, and says the last words. Returns the status of the command. */
+/* Follows the command until it ends, and then prints the last messages (next_time_say). Returns the
+ * status of the command. */
 static int run(const struct child *child, char *const command[])
 {
     const int64_t begin = monotonic_now();

@@ -33,8 +33,9 @@ enum state state_of(const json_t *verdict, bool is_current);
 
 struct shown_grant grant_shown(const json_t *grant);
 
-/* True if the kernel runs the thread with other attributes than granted. False also for a thread
- * that has used up its runtime, because such a thread is ordinary until its next period. */
+/* True if the kernel runs the thread with other attributes than granted. The result is also false
+ * for a thread that has used up its runtime, because such a thread is ordinary until its next
+ * period. */
 bool has_drifted(const struct shown_grant *grant, pid_t tid);
 
 #endif

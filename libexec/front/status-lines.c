@@ -1,18 +1,18 @@
 /* status-lines: prints the facts in status.json and in the files of the configuration, for commands
- * in sh. (jq takes 30 ms to start.) Each fact is a line, in this order, with tabs between its
- * words:
+ * in sh. It is a C program because jq takes 30 ms to start. Each fact is a line, in this order,
+ * with tabs between its words:
  *
  *     is             serving, starting or absent: the broker of this spool
  *     start          COMMAND, which starts a broker of this spool
  *     running        true or false, as status.json says. After a kill -9 of the broker, status.json still says true
- *     plugin         STATE NAME: a plugin that does not serve
+ *     plugin         STATE NAME: a plugin that does not serve, and its state
  *     pid_namespace  NUMBER
  *     healthy        SENTENCE
  *     served         DIRECTORY: the configuration of the broker that serves
  *     unread         rules or plugins, SENTENCE: a difference between a file of this directory and the lines in force
  *     force          yes: the lines that follow are in force. Without this line they are from the files of --config
  *     rules          LINE WORDS
- *     threads        LINE NUMBER: of a rule max_user_threads tick, how many threads it allows
+ *     threads        LINE NUMBER: a rule max_user_threads tick, and how many threads it allows
  *     plugins        LINE WORDS */
 #include <fcntl.h>
 #include <limits.h>
@@ -35,8 +35,8 @@ static struct {
     const char *spool, *config; /* config NULL: the broker's directory, or else /etc/rtf */
 } options = {.spool = RTF_SPOOL};
 
-/* A word of status.json, as the broker or the owner of the spool has written it. Escaped, it can
- * neither end its line nor command a terminal. */
+/* Prints a word of status.json. The owner of the spool may have written it. So the word is escaped,
+ * and can neither end its line nor control a terminal. */
 static void print_word(const char *text)
 {
     char piece[CLIENT_PIECE];
@@ -112,7 +112,8 @@ static void print_config(int root, const json_t *status, bool is_served)
                                                    : "/etc/rtf";
     const bool is_ours = served != NULL && is_same(directory, served);
     const bool is_told = is_ours && json_is_array(json_object_get(status, "rules"));
-    if (served != NULL && strpbrk(served, "\t\n") == NULL) /* not escaped: the reader opens it */
+    /* not escaped, because the reader opens this directory */
+    if (served != NULL && strpbrk(served, "\t\n") == NULL)
         printf("served\t%s\n", served);
     if (is_ours)
         print_unread(status, directory);

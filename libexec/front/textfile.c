@@ -31,14 +31,14 @@ static bool set_readers(int file, gid_t readers)
     return fchown(file, (uid_t)-1, readers) == 0 && fchmod(file, 0640) == 0;
 }
 
-/* Gives the file its name. Another run may do the same at the same time: each of the two names
- * always has a whole text. */
+/* Gives the file its name. Another run may do the same at the same time, so each of the two names
+ * has a whole text at any time. */
 static bool put_in_place(int directory, int file)
 {
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     for (int tries = 0; tries < TRIES; tries++) {
-        (void)unlinkat(directory, new_name, 0); /* a run that was killed has left it */
+        (void)unlinkat(directory, new_name, 0); /* a run that was killed may have left this file */
         if (linkat(AT_FDCWD, path, directory, new_name, AT_SYMLINK_FOLLOW) != 0) {
             if (errno != EEXIST)
                 return false;

@@ -6,7 +6,7 @@ enum { CPUS_SHOWN = 1024 };
 struct cpu {
     int number;
     unsigned long long busy, all; /* ticks since boot */
-    /* the part of the time between the last two calls of cpus_look that the CPU was busy */
+    /* how much of the time between the last two calls of cpus_look the CPU was busy */
     int thousandths;
 };
 

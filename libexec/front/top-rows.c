@@ -324,8 +324,8 @@ static struct member *member_named(const char *name)
 
 static struct member *member_of_journal(const char *name)
 {
-    /* root watches no user's directory, so a number below 0 takes the place of the watch, which is
-     * the key of the table */
+    /* The key of the table is the watch. Root watches no user's directory, so a number below 0
+     * takes the place of the watch. */
     static int next = -1;
     const struct passwd *account;
     uint64_t uid = 0;
@@ -426,7 +426,7 @@ static bool add_member(const char *name)
 
 /* ---- inotify(7) ---- */
 
-/* True: status.json may have changed. */
+/* Takes one event of inotify. True: status.json may have changed. */
 static bool take_event(const struct inotify_event *event)
 {
     struct member *member;
@@ -560,7 +560,7 @@ int rows_open(struct client *client, bool all, const char **why)
         return EX_OSERR;
     }
     if (all && !read_journal()) {
-        *why = "the journal in state/current is not root's, or cannot be read";
+        *why = "the journal in state/current does not belong to root, or cannot be read";
         return EX_OSERR;
     }
     const enum client_outcome outcome = all ? CLIENT_GONE : client_enter(client, false);

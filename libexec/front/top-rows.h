@@ -34,7 +34,7 @@ struct row {
     int64_t looked;       /* CLOCK_MONOTONIC, ns, of the last refresh; 0: none yet */
     uint64_t uses, waits; /* between the last two refreshes: billionths of a CPU */
     unsigned over; /* how many times the thread used more than granted between two refreshes */
-    bool is_news;  /* in the list of rows to read again */
+    bool is_news;  /* the row is in the list of rows whose files are to be read again */
     struct row *next_news;
     UT_hash_handle hh; /* the table of the owner's rows; the key is the name */
 };
@@ -45,8 +45,8 @@ struct member {
     uid_t uid; /* (uid_t)-1: not known */
     int directory, watch;
     struct row *rows;
-    bool scan;         /* read the whole directory again */
-    UT_hash_handle hh; /* by watch */
+    bool scan;         /* the whole directory is to be read again */
+    UT_hash_handle hh; /* the table of all members; the key is the watch */
 };
 
 enum row_order {
@@ -62,8 +62,8 @@ enum row_order {
     ROW_ORDERS
 };
 
-/* Opens the rows of all users, or of the caller. Returns 0, or the exit status, with the reason
- * *why. */
+/* Begins to read the rows of all users (`all`) or of the caller. Returns 0; on an error returns the
+ * exit status and sets *why to the reason. */
 int rows_open(struct client *client, bool all, const char **why);
 
 bool rows_are_everybodys(void);
@@ -79,12 +79,12 @@ void rows_refresh(int64_t now);
  * The array is valid until the next call of a function of this header. */
 struct row *const *rows_sorted(enum row_order order, bool reverse, bool attached, size_t *count);
 
-/* Takes "plugins" of rtf-status(5): the plugins with "enforce": "runtime" have their threads
- * suspended when the runtime is used up. */
+/* Takes "plugins" of rtf-status(5). The rows need to know which plugins have "enforce": "runtime":
+ * rtf-guard makes the threads of these plugins ordinary when their runtime is used up. */
 void rows_take_plugins(const json_t *plugins);
 
-/* Returns how much of its share a thread uses, in thousandths; at most ROW_ALL if the thread is
- * held to its runtime. */
+/* Returns how much of its share a thread uses, in thousandths. The result is at most ROW_ALL if the
+ * guard holds the thread to its runtime (is_held). */
 enum { ROW_ALL = 1000 };
 uint64_t row_ratio(const struct row *row);
 

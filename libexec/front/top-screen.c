@@ -207,7 +207,8 @@ static bool is_shown(enum column column)
     return !(own && column == USER) && COLS + room >= columns[column].from;
 }
 
-/* Columns of the screen that are left over widen NAME, up to the longest name, and then USER. */
+/* If the screen has columns left over, NAME becomes wider, up to the longest name, and then
+ * USER. */
 static void measure(int widths[static COLUMNS])
 {
     int left = COLS + 1;

@@ -15,7 +15,8 @@
 #include "read-journal.h"
 #include "thread.h"
 
-/* One reservation. chosen_read makes the two arrays of struct chosen from the list of these. */
+/* One chosen reservation. chosen_read collects these in a list, and makes the two arrays of struct
+ * chosen from the list. */
 struct found {
     struct traced thread;
     struct trace_label label;
@@ -27,7 +28,8 @@ static struct {
     size_t count, size;
 } choice;
 
-/* The name of a program stands for its threads NAME+TID, too. */
+/* True if the reservation is wanted. A pattern that matches the name of a program also selects its
+ * threads NAME+TID. */
 static bool is_wanted(const char *user, const char *name)
 {
     char program[RESERVATION_NAME_BYTES];

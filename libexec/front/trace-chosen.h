@@ -1,5 +1,5 @@
-/* The reservations that rtf-trace(1) and rtf-why(1) look at: those with a thread, from the broker's
- * journal, or from the user's verdicts. */
+/* Chooses the reservations that rtf-trace(1) and rtf-why(1) look at: reservations that have a
+ * thread. Root reads them from the broker's journal, and a user from the user's own verdicts. */
 #ifndef RTF_TRACE_CHOSEN_H
 #define RTF_TRACE_CHOSEN_H
 
@@ -12,10 +12,11 @@
 
 struct chosen_wish {
     const char *user; /* only reservations in this directory; NULL: reservations of all users */
-    char *const *patterns; /* shell patterns of names; NULL ends them; none: all names */
+    char *const *patterns; /* shell patterns of names, which end with NULL; no pattern: all names */
 };
 
-/* Parallel arrays, sorted by thread id, as the timeline needs them. */
+/* The chosen threads, and their labels in the same order. Both arrays are sorted by thread id, as
+ * the timeline needs them. */
 struct chosen {
     size_t count;
     struct traced *threads;
@@ -25,8 +26,8 @@ struct chosen {
 /* Reads the journal in the open spool. False: only root can read it. Memory is never freed. */
 bool chosen_read(int root, const struct chosen_wish *wish, struct chosen *chosen);
 
-/* The same for a user, from the verdicts in the user's own directory, which the client has
- * entered. */
+/* Reads the reservations of a user from the verdicts in the user's own directory, which the client
+ * has entered. */
 struct client;
 void chosen_read_own(const struct client *client, const struct chosen_wish *wish,
                      struct chosen *chosen);

@@ -41,14 +41,14 @@ static struct chosen choose(const struct client *client, const struct trace_wish
                                                                     : own_directory(),
                                        .patterns = wish->patterns};
     if (!chosen_read(client->root, &choice, &chosen))
-        command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
+        command_fail(EX_NOPERM, "%s/state/current does not belong to root, or cannot be read",
                      command_spool());
     if (chosen.count == 0)
         fail_nothing(choice.user, wish);
     return chosen;
 }
 
-/* For a user: the user's verdicts name the threads. */
+/* Chooses the threads of a user, from the user's verdicts. */
 static struct chosen choose_own(struct client *client, const struct trace_wish *wish)
 {
     struct chosen chosen = {0};
@@ -61,7 +61,7 @@ static struct chosen choose_own(struct client *client, const struct trace_wish *
     return chosen;
 }
 
-/* Only threads that rtf-watch traces have results. */
+/* Removes the threads that rtf-watch does not trace, because there are no records of them. */
 static void keep_traced(struct chosen *chosen, const struct trace_source *source,
                         const struct trace_wish *wish)
 {

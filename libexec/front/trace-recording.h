@@ -13,10 +13,12 @@ struct trace_wish {
     /* only for root. user NULL and not all: the threads of the user who runs this process */
     const char *user;
     bool all;
-    const char *more; /* the options with which root chooses the threads of others, for messages */
-    bool keep_pages;  /* only for root: as for recorder_keep_pages */
-    bool causes;      /* also record what tells causes */
-    /* Called while the spool is open, unless root runs this process. NULL: no call. */
+    /* for messages: the options with which root chooses the threads of other users */
+    const char *more;
+    bool keep_pages; /* only for root: as for recorder_keep_pages */
+    bool causes;     /* also record the events that tell why jobs are late */
+    /* Called with the chosen threads while the spool is open. Not called if root runs this process.
+     * NULL: no call. */
     void (*look)(const struct client *client, const struct chosen *chosen);
 };
 
@@ -24,14 +26,15 @@ struct trace_wish {
  * no threads. */
 struct chosen trace_begin(const struct trace_wish *wish, struct trace_source *source);
 
-/* Something else to attend to during the recording. */
+/* A descriptor that trace_record watches besides the recording: when it is readable, trace_record
+ * calls `ready`. */
 struct trace_beside {
     int fd; /* -1: none */
     void (*ready)(void);
 };
 
-/* Records for the duration, us. A signal (request/end-signals.h) ends the recording early.
- * beside: NULL: none. */
+/* Records for the duration, us. A signal (request/end-signals.h) ends the recording early. beside:
+ * NULL if there is no other descriptor. */
 void trace_record(struct trace_source *source, uint64_t duration, int signals,
                   const struct trace_beside *beside);
 

@@ -38,11 +38,11 @@ void trace_source_root(struct trace_source *source, const struct chosen *chosen,
         recorder_keep_pages(source->recorder);
 }
 
-/* ---- a user: datagrams ---- */
+/* ---- users: the datagrams of rtf-watch ---- */
 
 __attribute__((noreturn)) static void fail_broken(void)
 {
-    command_fail(EX_PROTOCOL, "rtf-watch sends what this program does not understand");
+    command_fail(EX_PROTOCOL, "rtf-watch has sent data that this program does not understand");
 }
 
 /* Copies the next part of a datagram, and moves on. */
@@ -108,7 +108,7 @@ static void note_holder(const struct trace_source *source, pid_t holder)
         recording_put_name(source->recording, holder, name);
 }
 
-/* False: there is no room for more records. */
+/* Takes the records in a datagram. False: there is no room for more records. */
 static bool take_records(const struct trace_source *source, const char *at, const char *end,
                          unsigned count)
 {
@@ -171,7 +171,7 @@ static bool receive(struct trace_source *source, int flags)
     return take_datagram(source, bytes, (size_t)got);
 }
 
-/* ---- a user: the connection ---- */
+/* ---- users: the connection ---- */
 
 void trace_source_user(struct trace_source *source, int root, bool causes)
 {
@@ -192,8 +192,9 @@ void trace_source_user(struct trace_source *source, int root, bool causes)
         (void)receive(source, 0);
 }
 
-/* rtf-watch has begun to record when it accepted the connection. The records until now are left
- * out, because the process has done other things since. */
+/* Begins the recording of a user at this time. rtf-watch has recorded since it accepted the
+ * connection. The records from before this time are left out, because this process has done other
+ * work meanwhile. */
 int64_t trace_source_start(struct trace_source *source)
 {
     if (source->recorder != NULL)
@@ -213,7 +214,7 @@ int64_t trace_source_stop(struct trace_source *source)
     return source->end;
 }
 
-/* ---- either ---- */
+/* ---- root and users ---- */
 
 int trace_source_descriptor(const struct trace_source *source)
 {

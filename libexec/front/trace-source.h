@@ -1,5 +1,5 @@
-/* Where rtf-trace(1) and rtf-why(1) get their records from: root from the kernel, a user from the broker, which
- * passes on what rtf-watch sends (lib/watch-stream.h). */
+/* The source of the records for rtf-trace(1) and rtf-why(1). Root gets the records from the kernel.
+ * A user gets them over a socket of the broker from rtf-watch (lib/watch-stream.h). */
 #ifndef RTF_TRACE_SOURCE_H
 #define RTF_TRACE_SOURCE_H
 
@@ -12,29 +12,31 @@
 #include "watch/recorder.h"
 
 struct trace_source {
-    struct recorder *recorder; /* NULL: the source is a user's */
+    /* root's recorder; NULL: a user runs this process, and the records come over `socket` */
+    struct recorder *recorder;
     int socket;
     bool has_ended;
     bool knows_timers;
-    unsigned causes; /* that the records tell: enum events_causes */
+    unsigned causes; /* the causes of lateness that the records can tell (enum events_causes) */
     struct recording *recording;
-    pid_t threads[512]; /* that rtf-watch traces */
+    pid_t threads[512]; /* the threads that rtf-watch traces */
     size_t thread_count;
     int64_t begin, end;
 };
 
 /* These functions end the process if they fail. trace_source_user connects to the socket of the
- * open spool, and begins to record at once. causes: also record what tells causes. */
+ * open spool, and begins to record at once. causes: also record the events that tell why jobs are
+ * late. */
 void trace_source_root(struct trace_source *source, const struct chosen *chosen, bool keep_pages,
                        bool causes);
 void trace_source_user(struct trace_source *source, int root, bool causes);
 
-/* Begin and end of the recording, ns of CLOCK_MONOTONIC. */
+/* Start and stop the recording. Each returns the time, ns of CLOCK_MONOTONIC. */
 int64_t trace_source_start(struct trace_source *source);
 int64_t trace_source_stop(struct trace_source *source);
 
-/* A descriptor for poll(2); if it is readable, call trace_source_drain. False: there is no room for
- * more records. */
+/* trace_source_descriptor returns a descriptor for poll(2). If it is readable, call
+ * trace_source_drain, which takes the new records. False: there is no room for more records. */
 int trace_source_descriptor(const struct trace_source *source);
 bool trace_source_drain(struct trace_source *source);
 

@@ -97,8 +97,8 @@ static bool read_file(int file, char text[static FILE_BYTES])
     return length > 0;
 }
 
-/* Replaces the CPU time of the thread by the CPU time of the process, to which the kernel gives no
- * period. */
+/* Replaces the CPU time of the thread by the CPU time of the whole process. Sets the deadline to 0
+ * (not known), because the kernel has no period for a process. */
 static bool read_process(clockid_t clock, struct look *look)
 {
     struct timespec used;
@@ -121,8 +121,8 @@ static bool read_once(const struct look_files *files, struct look *look)
     return files->clock == 0 || read_process(files->clock, look);
 }
 
-/* The kernel does not stop the thread while it writes these texts. So a text whose writing took
- * long, because this process lost its CPU, is read again. */
+/* Reads the files again if the reading took long, because this process lost its CPU. The thread
+ * runs on meanwhile, so the values of such a look do not belong to one moment. */
 bool look_read(const struct look_files *files, struct look *look)
 {
     static const int64_t long_time = 100000;

@@ -26,8 +26,9 @@ int marks_directory(int specs, const char *user)
     return directory;
 }
 
-/* The FIFO is open for writing, too: so it has no end when the last program closes it. O_NONBLOCK:
- * the file may be another one, such as a terminal that the user has linked. */
+/* Opens the FIFO for reading and writing, so that read(2) does not report the end of the file when
+ * the last program closes the FIFO. O_NONBLOCK: the user may have put another file there, such as a
+ * link to a terminal, and open(2) must not wait. */
 static int open_fifo(int directory, const char *name)
 {
     struct stat status;
@@ -41,7 +42,8 @@ static int open_fifo(int directory, const char *name)
     return -1;
 }
 
-/* False: another process has removed the FIFO since this process has opened it. */
+/* True if the name still belongs to the open FIFO. False: another process has removed the FIFO
+ * meanwhile. */
 static bool is_there(const struct marks *marks)
 {
     struct stat opened, named;
@@ -50,7 +52,8 @@ static bool is_there(const struct marks *marks)
            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-/* The lock ends with the process, however it ends. */
+/* Locks the FIFO, so that only one process reads the marks. The kernel releases the lock when the
+ * process ends in any way. */
 bool marks_open(struct marks *marks, int directory, const char *name, uint64_t deadline,
                 const char **why)
 {
@@ -122,8 +125,8 @@ void marks_read(struct marks *marks)
         marks_take(marks, text, (size_t)length);
 }
 
-/* Removes the FIFO before the lock ends, so that no other process locks a FIFO without a name
- * unnoticed. */
+/* Removes the FIFO before it releases the lock. A process that gets the lock then sees that the
+ * FIFO has no name any more (is_there). */
 void marks_close(struct marks *marks)
 {
     if (marks->fifo < 0)

@@ -16,12 +16,12 @@ struct marks {
     int fifo; /* -1: closed */
     int directory;
     const char *name;
-    bool is_made;  /* by marks_open; marks_close removes the FIFO */
+    bool is_made;  /* marks_open has made the FIFO, and marks_close removes it */
     int64_t since; /* jobs that ended before this time do not count */
     uint64_t deadline;
     char rest[MARK_BYTES]; /* the beginning of a line whose end is still missing */
     size_t rest_length;
-    bool is_too_long;             /* the line that begins with `rest` is no mark */
+    bool is_too_long;             /* the line that begins with `rest` is too long for a mark */
     uint64_t jobs, missed, wrong; /* wrong: lines that are no marks */
     uint64_t worst;               /* the longest time from the release of a job to its end */
     /* called for each job, if not NULL; deadline: relative to the release */
@@ -29,8 +29,8 @@ struct marks {
     void *context;
 };
 
-/* Opens the directory .jobs of the user's directory, and makes the directory if necessary. -1 with
- * errno: this fails. */
+/* Opens the directory .jobs of the user's directory, and makes the directory if necessary. Returns
+ * a descriptor; -1 with errno if this fails. */
 int marks_directory(int specs, const char *user);
 
 /* Makes and opens the FIFO. False: marks->fifo is -1, and *why says why. `name` must live as long
@@ -38,8 +38,8 @@ int marks_directory(int specs, const char *user);
 bool marks_open(struct marks *marks, int directory, const char *name, uint64_t deadline,
                 const char **why);
 
-/* Reads what is there. One call reads no more than a pipe holds, so that a program that writes all
- * the time does not keep this process busy. */
+/* Reads the marks in the FIFO. One call reads no more than a pipe holds, so that a program that
+ * writes all the time does not keep this process busy. */
 void marks_read(struct marks *marks);
 
 void marks_take(struct marks *marks, const char *text, size_t length);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* ---- the uses ---- */
+/* ---- the CPU time used in each period ---- */
 
 static void keep(struct periods *periods, uint64_t used)
 {
@@ -32,8 +32,9 @@ static uint64_t in_periods(const struct periods *periods, uint64_t time)
 
 /* ---- the periods of the kernel ---- */
 
-/* The kernel may have written `left` some microseconds after `ran`, while the thread ran. Such a
- * look yields a beginning that is too early, and never one that is too late. */
+/* Returns the CPU time that the thread had used when its present period began. The kernel may have
+ * written `left` some microseconds after `ran`, while the thread ran. Then the result is too small,
+ * and it is never too large. */
 static int64_t beginning(const struct periods *periods, const struct look *look)
 {
     return (int64_t)look->ran - ((int64_t)periods->runtime - look->left);
@@ -56,8 +57,8 @@ static uint64_t skipped(const struct periods *periods, int64_t charged)
     return given > seen + 1 ? given - 1 : seen;
 }
 
-/* True if the thread was woken once at most since the last look, and did not use up a runtime. Then
- * it slept until its present period began, however long this took. */
+/* True if the thread was woken at most once since the last look, and did not use up a runtime. Then
+ * the thread slept until its present period began, no matter how long this took. */
 static bool was_woken_once(const struct periods *periods, const struct look *look)
 {
     const uint64_t slept = look->slept - periods->last.slept;
@@ -65,8 +66,8 @@ static bool was_woken_once(const struct periods *periods, const struct look *loo
            look->ran - periods->last.ran < periods->runtime;
 }
 
-/* True if the look is in the period that follows the period of the last look. Periods begin at
- * least their length apart. */
+/* True if the look is in the period that follows the period of the last look. Two periods begin at
+ * least the length of a period apart. */
 static bool is_next(const struct periods *periods, const struct look *look)
 {
     const uint64_t until = (1 + periods->over / periods->runtime) * periods->period;
@@ -75,8 +76,9 @@ static bool is_next(const struct periods *periods, const struct look *look)
            was_woken_once(periods, look);
 }
 
-/* A thread that did not sleep since the period before, whose runtime was used up, too, is still in
- * the same job. */
+/* Counts a period whose runtime is used up. If the period before used up its runtime, too, and
+ * the thread has not slept since, the thread is still in the same job, and this is no second
+ * overrun. */
 static void count_used_up(struct periods *periods)
 {
     periods->saturated++;
@@ -148,7 +150,8 @@ static void take_kernels(struct periods *periods, const struct look *look)
 
 /* ---- windows ---- */
 
-/* Adds up the rests of lost windows, so that no time is missing in the sum. */
+/* Counts lost time in whole periods. Keeps the rest for the next call, so that no time is missing
+ * in the sum. */
 static void lose_time(struct periods *periods, uint64_t length)
 {
     periods->rest += length;
@@ -156,7 +159,8 @@ static void lose_time(struct periods *periods, uint64_t length)
     periods->rest %= periods->period;
 }
 
-/* A window is exact if it is as long as the period, but for a twentieth. */
+/* Counts the window if its length differs from the period by a twentieth of the period at most. A
+ * longer window is lost. */
 static void take_window(struct periods *periods, const struct look *look)
 {
     const uint64_t length = (uint64_t)(look->at - periods->window.at), slack = periods->period / 20,
@@ -175,9 +179,10 @@ static void take_window(struct periods *periods, const struct look *look)
     periods->was_stopped = false;
 }
 
-/* ---- all ---- */
+/* ---- periods and windows together ---- */
 
-/* A throttled thread waits, and the kernel adds the time when the thread gets a CPU again. */
+/* Adds the time of a throttle. The kernel counts it as waiting, and adds it to `waited` only when
+ * the thread gets a CPU again. */
 static void end_throttle(struct periods *periods, const struct look *look)
 {
     if (!periods->is_throttled || look->waited == periods->waited_before)
@@ -186,7 +191,8 @@ static void end_throttle(struct periods *periods, const struct look *look)
     periods->is_throttled = false;
 }
 
-/* False also for a thread that has another runtime than granted. */
+/* True if the look tells about the kernel's period. False, for example, for a thread that has
+ * another runtime than granted. */
 static bool tells_periods(const struct periods *periods, const struct look *look)
 {
     return look->deadline != 0 && periods->runtime > 0 && !periods->is_constrained &&

@@ -20,7 +20,8 @@ static int64_t migrations(const struct periods *periods)
     return before < 0 || now < before ? -1 : now - before;
 }
 
-/* False, for example, for a thread that sleeps all the time: its periods do not begin. */
+/* True if a whole period was seen. False, for example, for a thread that sleeps all the time,
+ * because the periods of such a thread do not begin. */
 static bool has_whole_period(const struct periods *periods)
 {
     return periods->count > 0;
@@ -110,7 +111,8 @@ static void write_row(struct usage *usage, struct cells *cells)
         write_part(cells->of[MISSED], usage->marks.missed, usage->marks.jobs);
 }
 
-/* Returns 0 for a column that is left out: MISSED if no program marks its jobs. */
+/* Returns the width of a column; 0: the column is left out. The column MISSED is left out if no
+ * program marks its jobs. */
 static int width_of(enum column column, const struct cells *rows, size_t count)
 {
     size_t width = strlen(headings[column]);

@@ -7,9 +7,9 @@
 void usage_print_table(struct usage *threads, size_t count);
 void usage_print_json(struct usage *threads, size_t count);
 
-/* Prints a line if something has happened since the last line: a miss, an overrun, or a period
- * whose whole runtime was used. A reservation has one line in a second at most. is_last: prints
- * the line at once. */
+/* Prints a line if something has happened since the last line: a missed deadline, an overrun, or a
+ * period whose whole runtime was used. A reservation gets at most one line a second. is_last: the
+ * line is printed at once, because no other line follows. */
 void usage_print_event(struct usage *usage, bool is_last);
 
 #endif

@@ -9,8 +9,8 @@
 
 static const uint64_t second = UINT64_C(1000000000);
 
-/* Two looks in each period: then a look that is late by less than half a period loses nothing. A
- * period below 1 ms has one look, because a look takes 30 us. */
+/* Starts a timer for two looks in each period, so that a look may be late by almost half a period
+ * and loses nothing. A period below 1 ms has only one look, because a look takes 30 us. */
 static int start_timer(uint64_t period)
 {
     static const uint64_t shortest = 1000000;

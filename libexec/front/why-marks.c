@@ -10,7 +10,8 @@
 #include "command-line.h"
 #include "usage-marks.h"
 
-/* A program that marks more jobs than this cannot fill the memory. */
+/* JOBS_MOST: jobs beyond this number are left out, so that a program cannot fill the memory with
+ * marks. */
 enum { JOBS_MOST = 1 << 20, NS_PER_US = 1000 };
 
 struct marked {

@@ -9,8 +9,8 @@
 #include "trace-chosen.h"
 #include "watch/lateness-causes.h"
 
-/* The deadline of the thread's jobs that have no deadline of their own, ns: if the reservation states
- * none, its period; 0: it states neither. */
+/* Returns the deadline for jobs whose marks state none, ns: the deadline of the reservation, or
+ * else its period. 0: the reservation states neither. */
 int64_t why_deadline(const struct traced *thread);
 
 /* Makes and opens the FIFOs of the chosen reservations of this user. */
@@ -23,8 +23,8 @@ void why_marks_read(void);
 /* Reads what is left, and removes the FIFOs. */
 void why_marks_close(void);
 
-/* Returns the marked jobs of the chosen thread `index`, in the order of their releases. The jobs
- * stay this file's. */
+/* Returns the marked jobs of the chosen thread `index`, in the order of their releases. The caller
+ * must not free the jobs. */
 const struct job *why_marks_jobs(size_t index, size_t *count);
 
 #endif

@@ -12,10 +12,10 @@
 
 enum { SMALL_PART = 100, CLOCK_TEXT = 32, NAME_TEXT = 512, CALL_TEXT = 64 };
 
-/* In text, a cause with less time than this is left out, ns. */
+/* The text leaves out a cause with less time than this, ns. */
 static const int64_t small_time = 50000;
 
-/* The words of --json, and those of the summary. */
+/* The word of each cause in the output of --json, and its word in the summary. */
 static const struct {
     const char *word, *text;
 } causes[CAUSES] = {[CAUSE_OVERRUN] = {"overrun", "own overrun"},
@@ -32,7 +32,7 @@ static const struct {
                     [CAUSE_SLEPT] = {"slept", "slept"},
                     [CAUSE_NOT_KNOWN] = {"not_known", "not known"}};
 
-/* ---- words ---- */
+/* ---- words and times ---- */
 
 /* Writes a time of CLOCK_MONOTONIC as the time of day: 12:00:01.234. */
 static const char *clock_text(int64_t time, char text[static CLOCK_TEXT])
@@ -47,7 +47,7 @@ static const char *clock_text(int64_t time, char text[static CLOCK_TEXT])
     return text;
 }
 
-/* ms with one decimal, rounded to the nearest */
+/* Prints a time in ns as ms with one decimal, rounded to the nearest. */
 static void print_ms(int64_t time)
 {
     const long long tenths = (long long)((time + 50000) / 100000);
@@ -65,7 +65,7 @@ static const char *call_name(uint16_t call, char text[static CALL_TEXT])
     return text;
 }
 
-/* Writes the name of a thread that the records name: it is one of this user's. */
+/* Writes the name of a thread. The records name a thread only if it belongs to this user. */
 static const char *thread_name(const struct why_thread *why, pid_t tid, char text[static NAME_TEXT])
 {
     char name[RECORDING_NAME];

@@ -17,14 +17,14 @@ struct why_thread {
     const struct recording *recording; /* the names of threads */
     const struct explained_job *late;
     size_t late_count, job_count;
-    bool never_pauses; /* the only job is the whole recording */
+    bool never_pauses; /* the thread never pauses, so the whole recording counts as its only job */
 };
 
-/* One line of text, or one JSON object. */
+/* Print one late job: why_print_job as a line of text, why_print_json as a JSON object. */
 void why_print_job(const struct why_thread *why, const struct explained_job *late);
 void why_print_json(const struct why_thread *why, const struct explained_job *late);
 
-/* How many jobs there were, how many were late, and how many have each cause. */
+/* Prints how many jobs there were, how many were late, and how many of these have each cause. */
 void why_print_summary(const struct why_thread *why);
 
 #endif

@@ -1,10 +1,10 @@
 #include "adapt-law.h"
 
 enum {
-    FEWEST_JOBS = 3, /* before the runtime grows */
+    FEWEST_JOBS = 3, /* jobs; the runtime grows only after so many */
     HIGHER_PERCENT = 2,
-    LOWER_PERCENT = 10, /* smaller differences change nothing */
-    SATURATED_AFTER = 2 /* periods */
+    LOWER_PERCENT = 10, /* a smaller difference changes nothing */
+    SATURATED_AFTER = 2 /* periods in which no job has ended */
 };
 #define FIRST_BACK_OFF INT64_C(1000000000) /* ns */
 #define LAST_BACK_OFF  INT64_C(32000000000)
@@ -21,7 +21,8 @@ void adapt_law_begin(struct adapt_law *law, const struct adapt_limits *limits, i
     law->back_off = FIRST_BACK_OFF;
 }
 
-/* A late job does not sleep before the next one: a burst of several periods is several jobs. */
+/* Returns the CPU time of one job in the last burst. A late job does not sleep before the next job,
+ * so a burst that lasts several periods has several jobs. */
 static int64_t ran_in_a_period(const struct adapt_law *law)
 {
     const int64_t period = period_of(law);
@@ -37,8 +38,9 @@ static void end_job(struct adapt_law *law)
         law->count++;
 }
 
-/* Expects the activation a whole number of periods after the last. A thread may get its CPU late,
- * and never early. */
+/* Sets the expected time of the present activation: a whole number of periods after the last
+ * activation. A thread may get its CPU late, but never early. So an early beginning corrects the
+ * expected time at once, and a late beginning corrects it only by an eighth. */
 static void expect_activation(struct adapt_law *law, int64_t begin)
 {
     const int64_t period = period_of(law);
@@ -85,7 +87,8 @@ static bool is_saturated(const struct adapt_law *law, int64_t now, int64_t awake
     return awake_since != 0 && now - awake_since >= wait && now - law->changed >= wait;
 }
 
-/* The runtime of the law alone. The runtime in force does not matter here. */
+/* Returns the runtime that the law gives. The caller compares this runtime with the runtime in
+ * force. */
 static struct adapt_wish ideal(const struct adapt_law *law, int64_t now, int64_t awake_since)
 {
     if (is_saturated(law, now, awake_since))
@@ -124,7 +127,7 @@ struct adapt_wish adapt_law_wish(const struct adapt_law *law, int64_t now, int64
     return wish;
 }
 
-/* Jobs that had too little runtime do not show how much they need. */
+/* Forgets all jobs, because jobs that had too little runtime do not show how much they need. */
 static void forget_jobs(struct adapt_law *law)
 {
     law->count = law->next = 0;

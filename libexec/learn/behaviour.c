@@ -1,14 +1,18 @@
 #include "behaviour.h"
 
 enum {
-    BUSY_PERCENT = 85,    /* a thread that is ready for so much of the time hardly sleeps */
-    RAN_PERCENT = 80,     /* of the time */
-    RARE = 8,             /* wake-ups: fewer show no pattern */
-    HARDLY_PERMILLE = 20, /* of the time */
+    /* a thread that runs or waits for a CPU for so much of the time hardly sleeps */
+    BUSY_PERCENT = 85,
+    /* a busy thread that ran for so much of the time is a hog; another busy thread is starved */
+    RAN_PERCENT = 80,
+    RARE = 8,             /* wake-ups; fewer wake-ups show no pattern */
+    /* a thread with few wake-ups that was ready for at most so much of the time is sleeping */
+    HARDLY_PERMILLE = 20,
 };
 
-/* The kernel counts how long a thread has waited only when the wait is over. So a thread that waits
- * all the time is seen by looking. */
+/* True if the thread hardly sleeps. The kernel counts how long a thread has waited for a CPU only
+ * when the wait is over. So a thread that waits all the time is found by the looks that saw it
+ * ready. */
 static bool is_busy(const struct observed *observed)
 {
     return (observed->ran + observed->waited) * 100 >= observed->length * BUSY_PERCENT ||

@@ -1,4 +1,5 @@
-/* Names how a thread behaves, for threads without a period. This file only computes. */
+/* Judges how a thread behaves, for example why it has no period. This file makes no system
+ * calls. */
 #ifndef RTF_LEARN_BEHAVIOUR_H
 #define RTF_LEARN_BEHAVIOUR_H
 
@@ -13,24 +14,26 @@ enum behaviour {
     BEHAVIOUR_HOG,          /* never sleeps, and has a CPU */
     BEHAVIOUR_STARVED,      /* never sleeps, and waits for a CPU */
     BEHAVIOUR_SLEEPING,     /* has hardly run */
-    BEHAVIOUR_TOO_FAST      /* wakes up more often than the observer looks */
+    BEHAVIOUR_TOO_FAST      /* wakes up more often than the observer looks at it */
 };
 
 struct observed {
     int64_t length;      /* how long the thread was observed, ns */
-    int64_t ran, waited; /* how long it ran, and waited for a CPU, ns */
+    int64_t ran, waited; /* how long the thread ran, and how long it waited for a CPU, ns */
     size_t wakeups;
     bool has_period;
-    int64_t shortest_period; /* that the observer can see, ns */
-    /* how often the thread was looked at, and was running or ready then */
+    int64_t shortest_period; /* the shortest period that the observer can see, ns */
+    /* looks: how often the observer looked at the thread. ready_looks: how often it saw the thread
+     * running, or waiting for a CPU */
     size_t looks, ready_looks;
-    /* how often the thread was seen asleep for a time, and asleep until something else wakes it */
+    /* timed_sleeps: how often the observer saw the thread asleep until a timer wakes it.
+     * other_sleeps: how often it saw the thread asleep until something else wakes it */
     size_t timed_sleeps, other_sleeps;
 };
 
 enum behaviour behaviour_of(const struct observed *observed);
 
-/* "event-driven" */
+/* Returns the name of the behaviour, such as "event-driven". */
 const char *behaviour_name(enum behaviour behaviour);
 
 #endif

@@ -1,6 +1,6 @@
-/* When a thread ran. A burst begins when the thread gets a CPU after a sleep, and ends when the
- * thread goes to sleep again; other threads may have the CPU in between. Times are in ns of
- * CLOCK_MONOTONIC. */
+/* Records when a thread ran, in bursts. A burst begins when the thread gets a CPU after a sleep,
+ * and ends when the thread goes to sleep again. During a burst, other threads may have the CPU for
+ * a time. Times are in ns of CLOCK_MONOTONIC. */
 #ifndef RTF_LEARN_BURSTS_H
 #define RTF_LEARN_BURSTS_H
 
@@ -14,22 +14,23 @@ struct burst {
     bool is_doubtful; /* `ran` may have a part of another burst */
 };
 
-/* The bursts of one thread, in the order of their times. All zeros: none is known yet. */
+/* The bursts of one thread, in the order of their times. A struct of zeros has no bursts yet. */
 struct bursts {
     struct burst *list;
     size_t count, room;
-    bool overflowed; /* there were more bursts than fit: the later ones are missing */
-    /* The burst that has begun and not ended. Nothing is known about the thread before its first
-     * sleep, so the first burst begins after this sleep. */
+    /* there were more bursts than fit into the list; the later bursts are missing */
+    bool overflowed;
+    /* The state of `open`, the burst that has begun and not ended. The beginning of a burst is
+     * known only after a sleep, so the first burst begins after the first sleep. */
     bool has_slept, is_open, runs;
     int64_t since; /* while `runs`: when the thread got the CPU last */
     struct burst open;
 };
 
-/* The thread gets a CPU. */
+/* Notes that the thread gets a CPU. */
 void bursts_in(struct bursts *bursts, int64_t time);
 
-/* The thread leaves its CPU. sleeps: the thread waits for something else than a CPU. */
+/* Notes that the thread leaves its CPU. sleeps: the thread waits for something else than a CPU. */
 void bursts_out(struct bursts *bursts, int64_t time, bool sleeps);
 
 /* Adds a burst. */

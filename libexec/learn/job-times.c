@@ -8,9 +8,10 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Adds up the bursts that begin in a period. Returns the number of jobs: 1; 0: no burst begins; or
- * more, if the last burst lasts into later periods, in which no burst begins. A late job does not
- * sleep before the next job, so these jobs are one burst. */
+/* Adds up the bursts that begin in a period, and returns the number of jobs in them. This is 1, or
+ * 0 if no burst begins in the period. It is more than 1 if the last burst lasts into later periods
+ * in which no burst begins: a late job does not sleep before the next job, so several jobs are one
+ * burst. */
 static size_t take_period(const struct bursts *bursts, const struct rhythm *rhythm, size_t period,
                           size_t *at, int64_t *ran, bool *is_doubtful)
 {
@@ -32,7 +33,7 @@ static size_t take_period(const struct bursts *bursts, const struct rhythm *rhyt
     return jobs;
 }
 
-/* Returns the number of jobs. */
+/* Stores the CPU time of each job into `jobs`, and returns the number of jobs. */
 static size_t add_up(const struct bursts *bursts, const struct rhythm *rhythm, int64_t *jobs)
 {
     size_t at = 0, count = 0;

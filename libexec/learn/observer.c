@@ -9,9 +9,11 @@
 #include "clock.h"
 
 enum {
-    DRAINS = 120,       /* between two looks: 1200 a second */
-    SAMPLING = 1000,    /* us */
-    COST_OF_SAMPLE = 80 /* us: a sample costs 1 us, so this is some percent of a CPU */
+    DRAINS = 120,    /* the most calls of thread_watch_drain between two looks (1200 a second) */
+    SAMPLING = 1000, /* us */
+    /* us between samples for each thread; a sample costs 1 us, so all samples cost some percent of
+     * a CPU */
+    COST_OF_SAMPLE = 80
 };
 
 static bool is_watched(const struct observer *observer, pid_t tid)
@@ -32,7 +34,8 @@ static void watch(struct observer *observer, pid_t tid)
         observer->count++;
 }
 
-/* False with errno: the process has ended. */
+/* Begins to watch the threads that are new since the last scan. False with errno: the process has
+ * ended. */
 static bool scan(struct observer *observer)
 {
     char path[32];
@@ -80,7 +83,7 @@ size_t observer_descriptors(const struct observer *observer, struct pollfd *fds)
     return count;
 }
 
-/* The descriptors are in the order of the threads. */
+/* The descriptors in fds are in the order of the threads, but may be fewer. */
 void observer_drain(struct observer *observer, const struct pollfd *fds, size_t count)
 {
     size_t at = 0;

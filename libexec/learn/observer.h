@@ -14,30 +14,32 @@ enum { OBSERVER_THREADS = 256, OBSERVER_LOOK = 100000 /* us */ };
 struct observer {
     pid_t process;
     enum watch_source source;
-    struct thread_watch *threads; /* OBSERVER_THREADS at most */
+    struct thread_watch *threads; /* an array of OBSERVER_THREADS, of which `count` are in use */
     size_t count;
-    bool overflowed; /* the process has more threads than fit */
-    unsigned drains; /* since the last look */
+    bool overflowed; /* the process has more threads than fit into `threads` */
+    unsigned drains; /* number of calls of thread_watch_drain since the last look */
     int64_t looked;  /* the time of the last look, ns */
 };
 
-/* False with errno: there is no such process, or no memory. */
+/* Begins to observe the process. False with errno: there is no such process, or no memory. */
 bool observer_open(struct observer *observer, pid_t process, enum watch_source source);
 
-/* How long to wait until the next observer_take, in us: so long that it costs little. */
+/* Returns how long the caller waits until the next observer_take, in us. The time is so long that
+ * the calls cost little CPU time. */
 uint64_t observer_interval(const struct observer *observer);
 
-/* Takes what has happened, and looks for new threads each 100 ms. */
+/* Takes the events and samples of all threads. Each 100 ms, also looks for new threads. */
 void observer_take(struct observer *observer, int64_t now);
 
-/* Fills fds with descriptors that become readable when a thread has something to take, and returns
- * their number: at most OBSERVER_THREADS. observer_drain takes it. None, if there was so much to
- * take since the last look that taking it costs too much: then it waits for the next look. */
+/* observer_descriptors fills fds with descriptors, and returns their number, at most
+ * OBSERVER_THREADS. A descriptor becomes readable when a thread has events to take, and then
+ * observer_drain takes them. If there were so many events since the last look that taking them
+ * costs too much, the number is 0, and further events wait for the next look. */
 struct pollfd;
 size_t observer_descriptors(const struct observer *observer, struct pollfd *fds);
 void observer_drain(struct observer *observer, const struct pollfd *fds, size_t count);
 
-/* The last call of observer_take before the threads are judged. */
+/* Takes the events of all threads for the last time, before the caller judges the threads. */
 void observer_end(struct observer *observer, int64_t now);
 
 void observer_close(struct observer *observer);

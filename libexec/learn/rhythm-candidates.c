@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum {
-    LOOKED_AT = 2048, /* bursts: more make no better guess */
-    NEXT = 24,        /* bursts after each burst */
-    STEPS = 32,       /* classes of distances for each power of two */
+    LOOKED_AT = 2048, /* number of bursts; more bursts make no better guess */
+    NEXT = 24,        /* number of bursts after each burst to which the distance is taken */
+    STEPS = 32,       /* number of classes of distances for each power of two */
     CLASSES = 40 * STEPS
 };
 
@@ -16,7 +16,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Classes are some 3 percent wide. */
+/* Returns the class of a distance. A class is some 3 percent wide. */
 static size_t class_of(int64_t distance)
 {
     unsigned power = 0;
@@ -50,7 +50,9 @@ static void add_medians(struct guesses *guesses, int64_t *distances)
     }
 }
 
-/* In a class that holds the period, there are about as many distances as periods. */
+/* Adds the mean distance of each class that has more distances than its neighbours. A class that
+ * holds the period has about as many distances as there were periods, so classes with far fewer
+ * distances do not count. */
 static void add_peaks(struct guesses *guesses, const uint32_t counts[static CLASSES],
                       const int64_t sums[static CLASSES])
 {
@@ -77,7 +79,8 @@ static void count_distances(struct guesses *guesses, uint32_t counts[static CLAS
         }
 }
 
-/* Drops candidates that differ by less than a percent from the one before. */
+/* Sorts the candidates, and drops each candidate that differs by less than a percent from the
+ * candidate before it. Returns the number left. */
 static size_t sort(int64_t *candidates, size_t count)
 {
     size_t kept = 0;

@@ -6,31 +6,36 @@
 #include "rhythm-candidates.h"
 
 enum {
-    FEWEST_ACTIVATIONS = 8, /* fewer are no evidence */
-    PAUSE = 50,             /* so many activations one after another must not be missing */
-    MANY = 64,              /* activations */
+    FEWEST_ACTIVATIONS = 8, /* fewer activations are no evidence of a period */
+    /* number of activations in a row; if so many are missing, the rhythm has stopped */
+    PAUSE = 50,
+    MANY = 64, /* number of activations from which MANY_STEADY counts */
     FEW_STEADY = 32,
-    MANY_STEADY = 10,    /* parts of a period */
-    NEAR = 64,           /* the part of a period that is near */
-    STREAK = 3,          /* hits one after another that are not by chance */
-    ANCHORS = 4,         /* bursts in the middle from which a candidate is followed */
-    SURE = 32,           /* activations that make the result as sure as the bursts allow */
-    HITS_PERCENT = 80,   /* of the expected activations must be there */
-    PHASES = 64,         /* parts of a period */
-    EMPTY = PHASES / 4,  /* so many of them must be empty, one after another */
-    NOISE_PERMILLE = 100 /* bursts there, of the number that bursts at random times would have */
+    MANY_STEADY = 10, /* parts of a period; the mean deviation must be at most one part */
+    NEAR = 64,        /* a hit is near if it is off by less than this part of a period */
+    STREAK = 3,       /* number of hits in a row that are not by chance */
+    /* number of bursts in the middle of the list from which a candidate is followed */
+    ANCHORS = 4,
+    SURE = 32,          /* number of activations; more activations do not raise the confidence */
+    HITS_PERCENT = 80,  /* so many of the expected activations must be there */
+    PHASES = 64,        /* parts of a period */
+    EMPTY = PHASES / 4, /* number of parts in a row that must be nearly empty */
+    /* the most bursts in the empty parts, relative to bursts at random times */
+    NOISE_PERMILLE = 100
 };
 
-/* One candidate, followed through the bursts. */
+/* The walk that follows one candidate through the bursts. A hit is a burst near an expected
+ * time. */
 struct path {
     const struct burst *list;
     size_t bursts;
     size_t first, last; /* the first and the last hit */
     int64_t period;
-    int64_t *begins; /* the expected times */
+    int64_t *begins; /* the expected times of the activations */
     size_t room, expected, hits;
     int64_t deviation; /* the sum of the distances of the hits from their expected times */
-    /* sums over the hits, for the line through them: number k, and time since the first hit */
+    /* sums over the hits, for the line through them; k: the number of the activation, t: the time
+     * since the first hit */
     __int128 k, kk, t, kt;
 };
 
@@ -39,7 +44,8 @@ static bool is_hit(const struct path *path, size_t at, int64_t expected)
     return llabs(path->list[at].begin - expected) <= path->period / 4;
 }
 
-/* Moves to the burst that begins nearest to the time, forwards or backwards (step -1). */
+/* Returns the burst that begins nearest to the time. Searches forwards from `from` (step 1), or
+ * backwards (step -1). */
 static size_t nearest(const struct path *path, size_t from, int step, int64_t time)
 {
     for (;;) {
@@ -51,9 +57,10 @@ static size_t nearest(const struct path *path, size_t from, int step, int64_t ti
     }
 }
 
-/* Follows the period backwards from a burst, and notes where the period begins. A program does
- * other things before its periodic work: so a hit must be as near as the later hits are, and not be
- * alone. */
+/* Follows the period backwards from the burst `anchor`, and sets path->first, the burst with which
+ * the periodic work begins. Before its periodic work a program does other things. So an early hit
+ * counts only if it is as near to its expected time as the later hits, and is one of several hits
+ * in a row. */
 static void find_first(struct path *path, size_t anchor)
 {
     int64_t expected = path->list[anchor].begin;
@@ -88,9 +95,9 @@ static void take_hit(struct path *path, size_t at, int64_t expected)
     path->kt += (__int128)number * since;
 }
 
-/* Follows the period to the last burst, or to a pause. After a hit, the next expectation moves by
- * half of the deviation: so the path follows a timer that drifts, and one late wake-up does not
- * throw the path off. */
+/* Follows the period forwards, to the last burst or to a pause. After a hit, the next expected time
+ * moves by half of the deviation. So the walk follows a timer that drifts, and one late wake-up
+ * does not lead the walk astray. */
 static void follow(struct path *path)
 {
     int64_t expected = path->list[path->first].begin;
@@ -112,7 +119,7 @@ static void follow(struct path *path)
     path->expected -= misses;
 }
 
-/* Returns the slope of the line through the hits, by least squares. */
+/* Returns the slope of the line through the hits, by least squares. The slope is the period. */
 static int64_t slope(const struct path *path)
 {
     const __int128 n = (__int128)path->hits;
@@ -136,8 +143,9 @@ static void count_phases(const struct path *path, size_t counts[static PHASES])
     }
 }
 
-/* Returns the number of bursts in the emptiest quarter of the period. *middle: the middle of all
- * such quarters, a phase of the period: so it is as far as possible from bursts on both sides. */
+/* Returns the number of bursts in the emptiest quarter of the period. Several neighbouring quarters
+ * may be equally empty. *middle: the part of the period in the middle of them, which is as far as
+ * possible from the bursts on both sides. */
 static size_t emptiest(const size_t counts[static PHASES], size_t *middle)
 {
     size_t least = SIZE_MAX, run = 0, longest = 0, sums[PHASES];
@@ -164,15 +172,15 @@ static bool is_followed(const struct path *path)
     return path->hits >= FEWEST_ACTIVATIONS && path->hits * 100 >= path->expected * HITS_PERCENT;
 }
 
-/* True if the activations are near their expected times. A few bursts at random times can look like
- * a period, so a few must be nearer. */
+/* True if the activations are near their expected times. Few bursts at random times can look like a
+ * period, so few activations must be nearer than many. */
 static bool is_steady(const struct path *path)
 {
     const int64_t part = path->hits < MANY ? FEW_STEADY : MANY_STEADY;
     return path->deviation / (int64_t)path->hits <= path->period / part;
 }
 
-/* Moves the expected times back to the empty part of the period before them, so that no job is cut
+/* Moves each expected time back into the empty part of the period before it, so that no job is cut
  * in two. */
 static void move_begins(struct path *path, size_t middle)
 {
@@ -181,7 +189,8 @@ static void move_begins(struct path *path, size_t middle)
         path->begins[i] -= back;
 }
 
-/* Returns how many parts of a period have exactly one burst, if each period has `parts` parts. */
+/* Divides each period into `parts` equal parts, and returns how many of all these parts have
+ * exactly one burst. */
 static size_t single_bursts(const struct path *path, size_t parts)
 {
     size_t at = path->first, singles = 0;
@@ -196,8 +205,9 @@ static size_t single_bursts(const struct path *path, size_t parts)
     return singles;
 }
 
-/* A timer with much jitter can miss its own expected times, and keep those of twice its period. If
- * the bursts divide the period in equal parts, one in each, such a part is the period. */
+/* A timer with much jitter can fail the test with its own period, and pass the test with twice its
+ * period. So if the period has equal parts, and each part has one burst, one such part is the true
+ * period. */
 static void divide(struct path *path)
 {
     const size_t bursts = path->last - path->first + 1;
@@ -227,8 +237,8 @@ static unsigned confidence_of(const struct path *path)
     return (unsigned)(hits * 100 / expected * enough / SURE * steady / 1000);
 }
 
-/* Judges one candidate. The first walk is as exact as the candidate; each next walk has the slope
- * of the one before. */
+/* Judges one candidate, in three walks through the bursts. The first walk uses the candidate as the
+ * period. Each further walk uses the slope that the walk before has found. */
 static bool is_period(struct path *path, size_t anchor)
 {
     size_t counts[PHASES], middle;

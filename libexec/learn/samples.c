@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LATE = 3000000 }; /* ns: more than one burst may have been since the last look */
+/* ns; if the last look is longer ago, the thread may have had more than one burst since then */
+enum { LATE = 3000000 };
 
 int schedstat_open(pid_t tid)
 {
@@ -28,8 +29,9 @@ bool schedstat_read(int fd, struct schedstat *now)
     return true;
 }
 
-/* CPU time that a look shows together with an arrival belongs to the new burst: the last burst has
- * nearly always ended before the look before. */
+/* A look may show both that the thread has got a CPU again and new CPU time. Then all new CPU time
+ * counts for the new burst, because the burst before has nearly always ended before the previous
+ * look. */
 void samples_take(struct samples *samples, int64_t now, const struct schedstat *seen,
                   struct bursts *bursts)
 {

@@ -1,6 +1,7 @@
 /* Observes a thread by its file schedstat in /proc, for kernels that refuse perf events. Each look
  * shows how much CPU time the thread has used, and how often it has got a CPU. So a burst begins at
- * a look, and a preempted thread has several bursts. */
+ * the look that shows the thread on a CPU again. If the thread is preempted, one burst counts as
+ * several. */
 #ifndef RTF_LEARN_SAMPLES_H
 #define RTF_LEARN_SAMPLES_H
 
@@ -19,10 +20,10 @@ struct schedstat {
 /* Opens the file; -1 with errno. */
 int schedstat_open(pid_t tid);
 
-/* False: the thread has ended. */
+/* Reads the numbers. False: the thread has ended. */
 bool schedstat_read(int fd, struct schedstat *now);
 
-/* The results of the last look. All zeros: there was no look. */
+/* The results of the last look. In a struct of zeros there was no look yet. */
 struct samples {
     bool has_looked, is_open;
     int64_t looked; /* the time of the last look, ns */

@@ -11,18 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A record of a switch has 24 bytes. This buffer has room for 1365 records, and a user's buffers
- * may have 512 KiB on each CPU in all (kernel.perf_event_mlock_kb). */
+/* A record of a switch has 24 bytes, so this buffer has room for 1365 records. All buffers of a
+ * user together may have 512 KiB for each CPU (kernel.perf_event_mlock_kb). */
 enum { PAGES = 8, BYTES_OF_A_BURST = 48 };
 
 struct switches {
     int fd;
     struct perf_event_mmap_page *page;
     const char *data;
-    size_t size, length; /* of the data, and of the mapping */
+    size_t size, length; /* size: the bytes of `data`; length: the bytes of the whole mapping */
 };
 
-/* The record of a switch, and of lost records, with the fields that sample_type asks for. */
+/* The form of the records of switches and of lost records, with the fields that sample_type asks
+ * for. */
 struct record {
     struct perf_event_header header;
     uint32_t process, thread;
@@ -85,7 +86,8 @@ void switches_resume(struct switches *switches)
     (void)ioctl(switches->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-/* Copies bytes out of the ring; a record may go around its end. */
+/* Copies bytes out of the ring. A record may begin at the end of the ring and go on at its
+ * beginning. */
 static void copy(const struct switches *switches, uint64_t position, void *to, size_t length)
 {
     const size_t at = (size_t)(position % switches->size);

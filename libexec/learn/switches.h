@@ -1,5 +1,6 @@
-/* Records when a thread gets a CPU and leaves it, by a perf event of the thread (perf_event_open(2)).
- * The kernel lets a user watch the user's own threads if kernel.perf_event_paranoid is at most 2. */
+/* Records when a thread gets a CPU and leaves it, by a perf event of the thread
+ * (perf_event_open(2)). The kernel allows a user to record their own threads if
+ * kernel.perf_event_paranoid is at most 2. */
 #ifndef RTF_LEARN_SWITCHES_H
 #define RTF_LEARN_SWITCHES_H
 
@@ -9,12 +10,13 @@
 
 struct switches;
 
-/* NULL with errno. EACCES: the kernel refuses. ESRCH: there is no such thread. */
+/* Begins to record. NULL with errno. EACCES: the kernel refuses. ESRCH: there is no such thread. */
 struct switches *switches_open(pid_t tid);
 
-/* Becomes readable each time that the thread has left its CPU, or each time that it has got a CPU:
- * it depends on when the event began. switches_pause and switches_resume change this, if the thread
- * runs at the first call and sleeps at the second. */
+/* Returns a descriptor that becomes readable once in each burst: each time the thread has left its
+ * CPU, or each time it has got a CPU. Which of the two depends on the time at which the event
+ * began. switches_pause and switches_resume change from one to the other, if the thread runs when
+ * the first is called and sleeps when the second is called. */
 int switches_descriptor(const struct switches *switches);
 
 void switches_pause(struct switches *switches);

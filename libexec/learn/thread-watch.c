@@ -10,8 +10,9 @@
 #include "clock.h"
 
 enum {
-    SHORTEST_SAMPLED = 4000000, /* ns: four looks */
-    FAILURES = 8                /* to read schedstat while the thread sleeps, one after another */
+    SHORTEST_SAMPLED = 4000000, /* ns; the time of four samples */
+    /* number of failures in a row to read schedstat while the thread sleeps */
+    FAILURES = 8
 };
 
 /* Reads a small file of the thread in /proc. Returns its length; 0: it cannot be read. */
@@ -44,7 +45,8 @@ static bool has_slept_through(const struct bursts *bursts, int64_t before, int64
            (!bursts->is_open || bursts->open.begin > after);
 }
 
-/* Corrects the bursts since the last call by what the scheduler has charged for them. */
+/* Corrects the bursts since the last call, so that their sum is the CPU time that the scheduler has
+ * charged for them. */
 static void charge(struct thread_watch *watch, const struct schedstat *seen)
 {
     struct bursts *bursts = &watch->bursts;
@@ -59,8 +61,10 @@ static void charge(struct thread_watch *watch, const struct schedstat *seen)
     watch->failures = 0;
 }
 
-/* If the descriptor becomes readable whenever the thread has got a CPU, schedstat is never read
- * while the thread sleeps. */
+/* If the descriptor becomes readable each time the thread has got a CPU, schedstat is never read
+ * while the thread sleeps. After FAILURES such reads this function stops the recording; resume()
+ * starts it again, and then the descriptor becomes readable each time the thread has left its
+ * CPU. */
 static void change_turn(struct thread_watch *watch)
 {
     if (++watch->failures < FAILURES || !watch->bursts.runs)
@@ -87,7 +91,7 @@ void thread_watch_drain(struct thread_watch *watch)
         change_turn(watch);
 }
 
-/* Goes on after change_turn. */
+/* Starts the recording of switches again, after change_turn has stopped it. */
 static void resume(struct thread_watch *watch)
 {
     if (!watch->is_paused)
@@ -97,7 +101,8 @@ static void resume(struct thread_watch *watch)
     switches_resume(watch->switches);
 }
 
-/* A thread that is ready at two looks, and has not gone to sleep in between, was awake all the time. */
+/* Reads the state of the thread, and how often it has gone to sleep. A thread that was ready at two
+ * looks, and has not gone to sleep between them, was awake all the time. */
 static void read_status(struct thread_watch *watch, int64_t now)
 {
     static const char key[] = "\nvoluntary_ctxt_switches:", ready[] = "\nState:\tR";
@@ -116,8 +121,9 @@ static void read_status(struct thread_watch *watch, int64_t now)
     watch->last_sleeps = sleeps;
 }
 
-/* Looks where the thread sleeps. wchan names a function of the kernel; "0": the thread does not
- * sleep, or the kernel does not say where. */
+/* Looks at what the thread waits for in its sleep. The file wchan names the kernel's function in
+ * which the thread sleeps. "0": the thread does not sleep, or the kernel does not tell the
+ * function. */
 static void look_at_sleep(struct thread_watch *watch)
 {
     char text[64];
@@ -177,7 +183,7 @@ void thread_watch_sample(struct thread_watch *watch, int64_t now)
         samples_take(&watch->samples, now, &seen, &watch->bursts);
 }
 
-/* With fewer looks in a period, a job and the next one cannot be told apart. */
+/* With fewer than four samples in a period, a job and the next job look like one job. */
 int64_t thread_watch_shortest_period(const struct thread_watch *watch)
 {
     return watch->source == WATCH_SWITCHES ? 0 : SHORTEST_SAMPLED;

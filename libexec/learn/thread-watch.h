@@ -1,4 +1,4 @@
-/* Observes one thread of the user's own, without rights. */
+/* Observes one thread of the user. The observer needs no special rights. */
 #ifndef RTF_LEARN_THREAD_WATCH_H
 #define RTF_LEARN_THREAD_WATCH_H
 
@@ -12,7 +12,7 @@
 #include "switches.h"
 
 enum watch_source {
-    WATCH_SWITCHES, /* exact: the kernel records when the thread gets a CPU and leaves it */
+    WATCH_SWITCHES, /* the kernel records exactly when the thread gets a CPU and leaves its CPU */
     WATCH_SAMPLES   /* the caller looks at the thread each millisecond */
 };
 
@@ -21,43 +21,45 @@ struct thread_watch {
     char name[17];
     enum watch_source source;
     int schedstat;             /* a descriptor */
-    struct switches *switches; /* NULL: none, because the source is WATCH_SAMPLES */
+    struct switches *switches; /* NULL: the source is WATCH_SAMPLES */
     struct samples samples;
     struct bursts bursts;
-    /* The scheduler charges a thread for more than the time between its switches. Where schedstat
-     * was read while the thread slept, the bursts until then have their exact sum. */
+    /* The scheduler charges a thread for more CPU time than the time between its switches. When
+     * schedstat is read while the thread sleeps, the sum of the bursts until this reading can be
+     * corrected. is_charged: there was such a reading. */
     bool is_charged;
-    int64_t charged;    /* schedstat.ran then, ns */
-    unsigned failures;  /* to read it so, since the last time */
+    int64_t charged;    /* schedstat.ran at the last such reading, ns */
+    unsigned failures;  /* readings since the last such reading at which the thread did not sleep */
     bool is_paused;     /* the switches are not recorded until the next look */
-    size_t corrected;   /* the number of bursts until then */
+    size_t corrected;   /* the number of bursts until the last such reading */
     int64_t begin, end; /* when the thread was looked at first and last, ns of CLOCK_MONOTONIC */
     struct schedstat first, last;
     uint64_t first_sleeps, last_sleeps; /* how often the thread has gone to sleep in its life */
     size_t looks, ready_looks, timed_sleeps, other_sleeps; /* as in struct observed */
-    int64_t awake_since; /* the thread has not slept since then, ns; 0: it sleeps */
+    /* the time since which the thread has not slept, ns; 0: the thread sleeps */
+    int64_t awake_since;
     bool has_ended;
 };
 
-/* source WATCH_SWITCHES: takes WATCH_SAMPLES if the kernel refuses perf events. False with errno;
- * ESRCH: there is no such thread. */
+/* Begins to observe the thread. If source is WATCH_SWITCHES and the kernel refuses perf events,
+ * uses WATCH_SAMPLES. False with errno; ESRCH: there is no such thread. */
 bool thread_watch_open(struct thread_watch *watch, pid_t tid, enum watch_source source);
 
-/* Takes the switches of the thread. Call this after each burst. */
+/* Takes the recorded switches of the thread. Call this after each burst. */
 void thread_watch_drain(struct thread_watch *watch);
 
-/* Takes all that has happened. Call this each 100 ms. */
+/* Takes the recorded switches, and looks at the thread's name and state. Call this each 100 ms. */
 void thread_watch_look(struct thread_watch *watch, int64_t now);
 
-/* Looks at the thread, if the source is WATCH_SAMPLES. Call this each millisecond. */
+/* Takes a sample of the thread, if the source is WATCH_SAMPLES. Call this each millisecond. */
 void thread_watch_sample(struct thread_watch *watch, int64_t now);
 
-/* Returns the shortest period that can be told from others, in ns. */
+/* Returns the shortest period that the source can show, in ns. */
 int64_t thread_watch_shortest_period(const struct thread_watch *watch);
 
 struct observed thread_watch_observed(const struct thread_watch *watch);
 
-/* Forgets the bursts. */
+/* Forgets all bursts until now. */
 void thread_watch_forget(struct thread_watch *watch);
 
 void thread_watch_close(struct thread_watch *watch);

@@ -125,7 +125,8 @@ static int read_lines(int directory, const char *name, struct records *records)
     return good ? EX_OK : fail(EX_DATAERR, name, why);
 }
 
-/* Reads marks/N of the load program. A missing file belongs to a thread that never ran. */
+/* Reads the files marks/N that the load program wrote. If a file is missing, the thread never
+ * ran. */
 static int read_logs(int directory, struct records *records)
 {
     for (size_t i = 0; i < records->count; i++) {
@@ -217,7 +218,7 @@ static int print_marks(const struct records *records)
     return fflush(stdout) == 0 && !ferror(stdout) ? EX_OK : fail_errno(EX_IOERR, "standard output");
 }
 
-/* Reads what the load program wrote about its run; NULL: nothing. */
+/* Reads the load program's report about its run (run.json); NULL: there is no report. */
 static json_t *read_run(int directory)
 {
     struct text text;
@@ -228,8 +229,8 @@ static json_t *read_run(int directory)
     return run;
 }
 
-/* Sets the nominal job of a thread to the mean CPU time of its jobs, if the experiment asks for
- * that. */
+/* Sets the nominal length of a thread's jobs to the mean CPU time of its jobs, if the experiment
+ * asks for this. */
 static void take_nominal(struct experiment *experiment, const json_t *run)
 {
     for (size_t i = 0; i < experiment->thread_count; i++) {

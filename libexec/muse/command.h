@@ -1,5 +1,5 @@
-/* Runs a program in place of a thread's phases. The program gets the thread's policy, affinity or
- * reservation, and is measured unchanged. */
+/* Runs a program (a command) in place of a thread's phases. The program gets the thread's policy,
+ * affinity or reservation. The program needs no change to be measured. */
 #ifndef RTF_MUSE_COMMAND_H
 #define RTF_MUSE_COMMAND_H
 

@@ -54,8 +54,8 @@ static bool write_marks(int file, const struct mark *marks, uint64_t count)
     return true;
 }
 
-/* A datagram may get lost, or cannot be sent, and then its marks are dropped: the analysis finds
- * the gap in the jobs' numbers. */
+/* Sends the marks in datagrams. If a datagram is lost, or cannot be sent, its marks are missing.
+ * The analysis finds the gap in the jobs' numbers. */
 static void send_marks(struct drain *drain, const struct mark *marks, uint64_t count)
 {
     struct {

@@ -1,5 +1,5 @@
-/* Moves marks out of the rings while the load runs: to one file per thread, or as datagrams to the
- * measuring machine. */
+/* Moves marks out of the rings (ring.h) while the load runs. Writes them to one file per thread, or
+ * sends them as datagrams to the measuring machine. */
 #ifndef RTF_MUSE_DRAIN_H
 #define RTF_MUSE_DRAIN_H
 
@@ -24,20 +24,21 @@ struct datagram_head {
 
 struct drain {
     struct load *load;
-    int directory; /* the directory of the files; -1: datagrams */
+    int directory; /* the directory of the files; -1: the marks go into datagrams */
     int *files;
     int socket;
     uint64_t secret;
     uint32_t number; /* the number of the next datagram */
 };
 
-/* Start to write to files, or to send datagrams. False with errno. */
+/* drain_to_files begins to write marks to files, and drain_to_host begins to send datagrams. False
+ * with errno. */
 bool drain_to_files(struct load *load, int directory, struct drain *drain);
 bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length,
                    uint64_t secret, struct drain *drain);
 
-/* Moves all marks that are present. False with errno: the marks could not be written, and stay in
- * the rings while the rings have space. */
+/* Moves all marks that are in the rings now. False with errno: the marks could not be written. Such
+ * marks stay in the rings while the rings have space. */
 bool drain_all(struct drain *drain);
 
 void drain_end(struct drain *drain);

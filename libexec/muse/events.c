@@ -8,7 +8,7 @@
 
 enum { FILTER_MOST = 3500 };
 
-/* more than a century of uptime: two times below it, in ns, fit into an int64_t */
+/* more than a century of uptime; the sum of two times below this, in ns, fits into an int64_t */
 #define LAST_SECOND 4000000000LL
 
 /* ---- lines ---- */
@@ -20,10 +20,10 @@ struct change {
     char state;    /* the state of the thread `from`; R: still runnable */
 };
 
-/* Format: "  name-123  [001] d..2.  5123.456789: sched_switch: prev_comm=... prev_pid=1 prev_prio=2
- * prev_state=S ==> next_comm=... next_pid=3 ...". A thread's name may contain anything, even the
- * text of these keys. So the last of equal keys counts: before the arrow for prev_*, in the whole
- * line for next_*. */
+/* Parses a line of the form " name-123 [001] d..2. 5123.456789: sched_switch: prev_comm=...
+ * prev_pid=1 prev_prio=2 prev_state=S ==> next_comm=... next_pid=3 ...". A thread's name may have
+ * any text, even the text of these keys. So if a key occurs several times, the last one counts: the
+ * last before the arrow for prev_*, and the last in the line for next_*. */
 static bool parse_change(const char *line, struct change *change)
 {
     const char *event = strstr(line, ": sched_switch: "),
@@ -82,8 +82,8 @@ bool events_take_line(const char *line, struct followed *followed, int64_t start
     struct change change;
     if (start == 0)
         start = INT64_MAX;
-    /* A line with a time before the last event is no event of this trace. Without this check the
-     * sum of CPU time could exceed the time that has passed. */
+    /* A line with a time before the last event does not belong to this trace. Without this check,
+     * the sum of CPU times could exceed the time that has passed. */
 
     if (!parse_change(line, &change) || change.time < followed->last)
         return true;
@@ -165,7 +165,8 @@ bool events_drain(struct events *events, struct followed *followed, size_t count
         }
         events->length -= (size_t)(line - events->held);
         memmove(events->held, line, events->length);
-        if (events->length == sizeof events->held - 1) /* the line is too long to be an event */
+        /* a line that fills the buffer is too long to be an event */
+        if (events->length == sizeof events->held - 1)
             events->length = 0;
     }
     return good;

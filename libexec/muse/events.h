@@ -1,6 +1,7 @@
-/* Makes marks for threads that make none themselves (commands), from the scheduler's events
- * (tracefs, in an instance of our own). Each time such a thread has used one more quantum of CPU
- * time, one job of that length counts as done. The analysis is the same as for other threads. */
+/* Makes the marks of commands (command.h), which make no marks themselves, from the scheduler's
+ * events. The events come from an own instance of tracefs. Each time a command has used one more
+ * quantum of CPU time, one job of this length counts as done. The analysis is the same as for other
+ * threads. */
 #ifndef RTF_MUSE_EVENTS_H
 #define RTF_MUSE_EVENTS_H
 
@@ -16,18 +17,19 @@
 
 enum { EVENTS_WHY = 256 };
 
-/* The state of one thread. */
+/* The state of one command whose events are followed. */
 struct followed {
     pid_t tid;
     uint16_t thread; /* from 0 */
-    int64_t last;    /* ns, of the latest event */
+    int64_t last;    /* the time of the latest event, ns */
     bool running;
-    int64_t since; /* ns, since when the thread has its CPU */
+    int64_t since; /* the time since which the thread has its CPU, ns */
     uint16_t cpu;
-    int64_t supplied; /* CPU time so far, ns */
+    int64_t supplied; /* the CPU time of the command until now, ns */
     uint32_t jobs;    /* number of marks */
-    uint64_t gaps;    /* number of events that do not fit together: some events were lost */
-    /* ns: since when the thread sleeps by its own decision, and how long it has slept so */
+    uint64_t gaps;    /* number of events that do not fit together, because some events were lost */
+    /* ns. asleep_since: the time since which the thread sleeps by its own decision. asleep: how
+     * long it has slept by its own decision */
     int64_t asleep_since, asleep;
     bool sleeps;
 };
@@ -35,8 +37,9 @@ struct followed {
 typedef bool take_mark(void *argument, struct mark mark);
 
 /* Takes one line of a trace. If the line is a sched_switch of this thread, adds up the thread's CPU
- * time and calls `take` with a mark for each full quantum. start: the experiment's start, in ns; 0:
- * not known yet, and no CPU time counts. False: `take` returned false. */
+ * time and calls `take` with a mark for each full quantum. start: the time of the experiment's
+ * start, in ns; 0: the start is not known yet, and no CPU time counts. False: `take` returned
+ * false. */
 bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take,
                       void *argument);
 

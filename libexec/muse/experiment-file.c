@@ -63,7 +63,8 @@ static bool take_resources(struct reading *reading, const json_t *value, void *i
     return reading_integer(reading, value, 0, RESOURCES_MAX,
                            &((struct experiment *)into)->resources);
 }
-/* "shared" is in bytes in paper 004, and a number of doubles in the paper's own tool (--compat). */
+/* Reads the key "shared". In paper 004 its value is a number of bytes. In the paper's own tool
+ * (--compat) it is a number of doubles. */
 static bool take_shared(struct reading *reading, const json_t *value, void *into)
 {
     int64_t *bytes = &((struct experiment *)into)->shared_bytes;
@@ -104,7 +105,8 @@ static json_t *load(struct reading *reading)
     return json;
 }
 
-/* Threads come last, because the other keys, in any order, say what threads may use. */
+/* Reads the key "threads" last, because the other keys, which come in any order, say what threads
+ * may use. */
 bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat,
                       struct experiment *experiment, char why[static EXPERIMENT_WHY])
 {

@@ -4,8 +4,8 @@
 
 #include "experiment.h"
 
-/* False: `why` says what is wrong, with key and line. Call experiment_free in any case. compat:
- * read the text as the tool of paper 004 does. */
+/* Parses the text of an experiment. False: `why` says what is wrong, with key and line. Call
+ * experiment_free in any case. compat: reads the text as the tool of paper 004 does. */
 bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat,
                       struct experiment *experiment, char why[static EXPERIMENT_WHY]);
 bool experiment_read(const char *path, enum reader reader, bool compat,

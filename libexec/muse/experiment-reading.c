@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* True if the string between `start` and `end` is the key. A key with escapes is never found, so
- * its line is unknown. */
+/* True if the string between `start` and `end` is the key. A key with escapes is never found, and
+ * messages then lack its line. */
 static bool is_key(const char *start, const char *end, const char *key)
 {
     size_t length = strlen(key);
     return (size_t)(end - start) == length && memcmp(start, key, length) == 0;
 }
 
-/* Finds the line of the key at reading->path. jansson keeps no positions. The text is valid JSON: a
- * key is a string before a colon. `matched` counts how many keys of the path are open. 0: not
- * found. */
+/* Finds the line of the key at reading->path; 0: not found. The function searches the text, because
+ * jansson keeps no positions. The text is valid JSON, so a key is a string before a colon.
+ * `matched` counts the keys of the path whose objects the search is in. */
 static int line_of(const struct reading *reading)
 {
     const char *at = reading->text, *end = reading->text + reading->length, *start = NULL,
@@ -36,7 +36,7 @@ static int line_of(const struct reading *reading)
         depth += *at == '{' || *at == '[';
         if (*at == '}' || *at == ']') {
             depth--;
-            if (matched > 0 && matched >= depth) /* the right key, but in another object */
+            if (matched > 0 && matched >= depth) /* the same key, but in another object */
                 matched = depth - 1;
         }
     }

@@ -1,11 +1,12 @@
-/* Reads the text of an experiment: says where a fault is in the text, and reads objects by tables
- * of their keys. */
+/* Helps to read the text of an experiment. The functions say where a fault is in the text, and read
+ * objects by tables of their keys. */
 #ifndef RTF_MUSE_EXPERIMENT_READING_H
 #define RTF_MUSE_EXPERIMENT_READING_H
 
 #include "experiment.h"
 
-/* The text, and the keys that lead to the present value. */
+/* The largest number of keys that lead to a value. struct reading has the text, and the keys that
+ * lead to the present value. */
 enum { READING_DEPTH = 8 };
 struct reading {
     const char *text;
@@ -25,14 +26,14 @@ typedef bool reading_value(struct reading *reading, const json_t *value, void *i
 struct key {
     const char *name;
     reading_value *take;
-    bool compat; /* only with --compat */
+    bool compat; /* true: the key is known only with --compat */
 };
 
 /* Reads an object by a table, which ends with the name NULL. An unknown key is a fault. */
 bool reading_object(struct reading *reading, const json_t *object, const struct key *keys,
                     void *into);
 
-/* A reading_value that takes any value. */
+/* Accepts any value, and does nothing with it. For keys that are ignored. */
 bool reading_ignore(struct reading *reading, const json_t *value, void *into);
 
 #endif

@@ -98,7 +98,8 @@ static bool take_reservation(struct reading *reading, const json_t *value, void 
     if (json_object_get(value, "attach") != NULL || json_object_get(value, "token") != NULL ||
         json_object_get(value, "lifetime") != NULL)
         return reading_fault(
-            reading, "must not have the keys attach, token and lifetime: they are set here");
+            reading,
+            "must not have the keys attach, token and lifetime, which rtf muse sets itself");
     ((struct member *)into)->reservation = value;
     return true;
 }
@@ -140,7 +141,7 @@ static bool is_name(const char *name)
            strcmp(name, "global") != 0;
 }
 
-/* Fills in the defaults of the tool of paper 004, for --compat. */
+/* For --compat: fills in the defaults of the tool of paper 004. */
 static void assume_compat(struct member *member)
 {
     if (member->policy == POLICY_DEADLINE) {
@@ -172,7 +173,7 @@ static bool check_thread(struct reading *reading, struct member *member)
         (member->has_policy || member->priority != 0 || member->budget != 0 || member->period != 0))
         return reading_fault(
             reading,
-            "has a reservation, which decides on the policy: no policy, priority, budget, period or deadline beside it");
+            "has a reservation, which decides on the policy: leave out policy, priority, budget, period and deadline");
     if (member->command == NULL && member->phases == NULL && experiment->reader == READ_TO_RUN)
         return reading_fault(reading, "lacks the key \"phases\" (or \"command\")");
     for (size_t i = 0; i < member->phase_count && member->phases != NULL; i++) {

@@ -1,4 +1,4 @@
-/* The threads of an experiment. */
+/* Reads the threads of an experiment. */
 #ifndef RTF_MUSE_EXPERIMENT_THREADS_H
 #define RTF_MUSE_EXPERIMENT_THREADS_H
 
@@ -8,7 +8,8 @@
  * threads may use. */
 bool experiment_threads(struct reading *reading, const json_t *value);
 
-/* A reading_value for the key "supply" of an analysis; `into` is the set of modules. */
+/* Has the type reading_value, and reads the key "supply" of an analysis. `into` is the set of
+ * modules. */
 bool experiment_supply(struct reading *reading, const json_t *value, void *into);
 
 #endif

@@ -19,7 +19,7 @@ bool reading_integer(struct reading *reading, const json_t *value, int64_t least
     return true;
 }
 
-/* Parses digits and a unit: "5ms". */
+/* Parses digits and a unit, such as "5ms". */
 static bool parse_span(const char *text, int64_t *nanoseconds)
 {
     uint64_t number;
@@ -43,9 +43,9 @@ static bool parse_span(const char *text, int64_t *nanoseconds)
     return false;
 }
 
-/* Refuses a number without a unit: in paper 004 (section 5) such a number is nanoseconds, in the
- * paper's own tool microseconds, and for some keys of both seconds. The unit is known only with
- * --compat. */
+/* Refuses a wrong time, such as a number without a unit. In paper 004 (section 5) a number without
+ * a unit is nanoseconds, in the paper's own tool it is microseconds, and for some keys of both it
+ * is seconds. Only with --compat the unit is known. */
 static bool fault_of_time(struct reading *reading, const char *bare)
 {
     if (reading->experiment->compat)

@@ -35,15 +35,16 @@ enum phase_kind {
 
 enum module { MODULE_SUPPLY = 1, MODULE_RUNMAP = 2, MODULE_MIGRATIONS = 4, MODULE_STATISTICAL = 8 };
 
-enum reader { READ_TO_RUN, READ_TO_ANALYSE /* phases are not needed then, and may be missing */ };
+/* READ_TO_ANALYSE: the analysis needs no phases, so they may be missing. */
+enum reader { READ_TO_RUN, READ_TO_ANALYSE };
 
 struct phase {
     enum phase_kind kind;
     int64_t loops;
-    int64_t resource; /* a lock phase: its resource */
-    int64_t doubles;  /* a memory phase: how many numbers it writes */
-    int64_t duration; /* a sleep phase: its length; a busy or watch phase: its CPU time */
-    char *library;    /* a user phase: its library */
+    int64_t resource; /* the resource of a lock phase */
+    int64_t doubles;  /* how many numbers a memory phase writes */
+    int64_t duration; /* the length of a sleep phase; the CPU time of a busy or watch phase */
+    char *library;    /* the library of a user phase */
     const char *name;
 };
 
@@ -53,14 +54,14 @@ struct member {
     bool has_policy, analysed, has_cpus;
     unsigned modules;
     int64_t priority, budget, period, deadline; /* 0: not stated */
-    /* the nominal length of a job; 0: the shortest job counts */
+    /* the nominal length of a job; 0: the length of the shortest job */
     int64_t nominal;
-    bool nominal_cpu_time; /* nominal is the mean CPU time of the jobs */
+    bool nominal_cpu_time; /* true: `nominal` has to become the mean CPU time of the jobs */
     cpu_set_t cpus;
     struct phase *phases;
     size_t phase_count;
     const json_t *reservation; /* a spec; NULL: no reservation */
-    const json_t *command;     /* an array of strings; NULL: phases */
+    const json_t *command;     /* an array of strings; NULL: the thread has phases */
 };
 
 struct experiment {

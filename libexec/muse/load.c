@@ -21,8 +21,8 @@
 #include "schedattr.h"
 
 enum { STACK = 256 * 1024, TRIES_WHEN_BUSY = 50 };
-/* ns between the end of the set-up and the start: enough for every thread to be asleep at the
- * start */
+/* ns between the end of the set-up and the start of the run; after this time every thread sleeps
+ * and waits for the start */
 #define LEAD INT64_C(20000000)
 
 struct run {
@@ -30,7 +30,8 @@ struct run {
     const char *spool;
     struct load *load;
     struct resources resources;
-    pthread_mutex_t asking; /* one reservation at a time, in the order in which threads come */
+    /* held while a thread asks for its reservation, because only one thread at a time may ask */
+    pthread_mutex_t asking;
 };
 
 struct worker {
@@ -39,7 +40,7 @@ struct worker {
     struct load_thread *shared;
     struct body body;
     pthread_t thread;
-    pid_t process; /* the process of a command; 0: a thread */
+    pid_t process; /* the process of a command; 0: the worker is a thread */
 };
 
 struct load *load_make(size_t threads)
@@ -55,7 +56,7 @@ struct load *load_make(size_t threads)
     pthread_barrierattr_init(&shared);
     pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&load->set_up, &shared, (unsigned)threads);
-    /* all threads of the load, and the watching thread */
+    /* all threads of the load meet at this barrier, and also the main thread of the load */
     pthread_barrier_init(&load->started, &shared, (unsigned)threads + 1);
     return load;
 }
@@ -81,7 +82,7 @@ static void sleep_until(int64_t time)
 
 /* ---- setting up ---- */
 
-/* Only the first failure is reported. */
+/* Notes the failure of a thread. Only the first failure is reported. */
 static void fail(struct worker *worker, int status, const char *why)
 {
     struct load *load = worker->run->load;
@@ -138,8 +139,9 @@ static const char *explain_refusal(const struct member *member, int error)
     return strerror(error);
 }
 
-/* If the kernel answers EBUSY, tries again for a while: the bandwidth of SCHED_DEADLINE threads
- * that have just ended becomes free at their 0-lag time, and the kernel does not report that. */
+/* Sets the attributes. If the kernel answers EBUSY, tries again for a while: the bandwidth of
+ * SCHED_DEADLINE threads that have just ended becomes free at their 0-lag time, and the kernel
+ * reports no event for this. */
 static int apply(const struct kernel_sched_attr *attr)
 {
     for (int try = 0; try < TRIES_WHEN_BUSY; try++) {
@@ -201,8 +203,8 @@ static bool has_commands(const struct experiment *experiment)
     return false;
 }
 
-/* Counts preemptions and page faults. CPU time that is missing for neither reason was taken by the
- * machine (interrupts, a hypervisor). */
+/* Counts preemptions and page faults. If CPU time is missing for neither of these reasons,
+ * interrupts or a hypervisor have taken it. */
 static void count_interruptions(struct load_thread *thread, const struct rusage *before)
 {
     struct rusage after;
@@ -212,7 +214,8 @@ static void count_interruptions(struct load_thread *thread, const struct rusage 
                  after.ru_minflt + after.ru_majflt - before->ru_minflt - before->ru_majflt);
 }
 
-/* Each thread checks the clock itself: no other thread is sure to get a CPU to stop it. */
+/* Runs jobs until the end. Each thread checks the clock itself, because no other thread is sure to
+ * get a CPU to stop it. */
 static void do_jobs(struct worker *worker)
 {
     struct load *load = worker->run->load;
@@ -243,7 +246,8 @@ static bool meet(struct worker *worker)
 {
     struct load *load = worker->run->load;
     set_up(worker);
-    /* PTHREAD_BARRIER_SERIAL_THREAD for one thread, which sets the start; 0 for all others. */
+    /* pthread_barrier_wait returns PTHREAD_BARRIER_SERIAL_THREAD to one thread, which sets the
+     * start, and 0 to all other threads. */
     if (pthread_barrier_wait(&load->set_up) != 0) {
         atomic_store(&load->ready, 1);
         while (has_commands(worker->run->experiment) && sem_wait(&load->watched) != 0) {
@@ -280,7 +284,8 @@ static void become_command(struct worker *worker)
     _exit(127);
 }
 
-/* Forks before any thread is started, because a forked process has only the forking thread. */
+/* Starts the commands. Forks before any thread is started, because a forked process has only the
+ * forking thread. */
 static bool start_commands(struct run *run, struct worker *workers)
 {
     for (size_t i = 0; i < run->experiment->thread_count; i++) {
@@ -322,8 +327,9 @@ static void end_commands(const struct run *run, const struct worker *workers)
         }
 }
 
-/* On some machines events in the context of a CPU's idle task get lost. This SCHED_IDLE thread
- * keeps its CPU from being idle, and yields to every other thread. */
+/* Runs a SCHED_IDLE thread that keeps its CPU from being idle, and yields to every other thread.
+ * The thread is needed because on some machines events in the context of a CPU's idle task get
+ * lost. */
 static void *never_idle(void *argument)
 {
     struct load *load = argument;
@@ -391,7 +397,7 @@ static bool start_workers(struct run *run, struct worker *workers)
     return true;
 }
 
-/* Locks memory, so that page faults do not look like missing supply. If the user may not lock
+/* Locks memory, so that page faults do not look like missing CPU time. If the user may not lock
  * memory, the load runs with page faults. */
 static void hold_memory(void)
 {
@@ -401,7 +407,8 @@ static void hold_memory(void)
 
 static void run_workers(struct run *run, struct worker *workers)
 {
-    /* After a failure, threads that wait at a barrier end with the process. */
+    /* after a failure, this function returns, and threads that wait at a barrier end with the
+     * process */
     if (!prepare(run, workers) || !start_commands(run, workers) || !start_workers(run, workers))
         return;
     if (has_commands(run->experiment))

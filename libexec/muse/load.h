@@ -1,4 +1,4 @@
-/* The load: a process whose threads run their jobs in a loop and mark the beginning of each job.
+/* The load is a process whose threads run their jobs in a loop, and mark the beginning of each job.
  * The load shares struct load with the watching process. The watching process drains the marks and
  * survives when the load is killed. Times are ns of CLOCK_MONOTONIC. */
 #ifndef RTF_MUSE_LOAD_H
@@ -25,13 +25,15 @@ struct load_thread {
     /* the CPU time of all jobs, ns; 0: the thread did not reach its end */
     _Atomic int64_t cpu_time;
     _Atomic uint32_t jobs; /* number of jobs */
-    /* during the run: how often another thread took the CPU; how often a page was first touched */
+    /* during the run; preempted: how often another thread took the CPU; faults: how often a page
+     * was first touched */
     _Atomic int64_t preempted, faults;
     char grant[GRANT_TEXT]; /* JSON; "": no grant */
-    _Atomic int exited;     /* the command ended by itself */
+    _Atomic int exited;     /* 1: the command ended by itself */
     int64_t asleep;         /* time that the command slept by its own decision, ns */
-    uint64_t gaps;          /* lost events of the command */
-    /* the longest time between two samples of the CPU time, ns; 0: measured by events */
+    uint64_t gaps;          /* number of gaps where events of the command were lost */
+    /* the longest time between two samples of the command's CPU time, ns; 0: it is measured by
+     * events */
     int64_t apart;
 };
 
@@ -42,7 +44,8 @@ struct load {
     _Atomic int failed;
     _Atomic int64_t start, end;
     char why[LOAD_WHY];
-    /* all threads are set up, and wait at `watched` until the scheduler's events are followed */
+    /* 1: all threads are set up, and wait at `watched` until the watching process follows the
+     * scheduler's events */
     _Atomic int ready;
     sem_t watched; /* used only if there are commands */
     /* shared between processes, because a command is a process of its own */
@@ -54,7 +57,7 @@ struct load {
 /* Allocates the shared memory. NULL: out of memory. */
 struct load *load_make(size_t threads);
 
-/* Ends the load's wait for its commands; send the signal after `stop` is set. Block the signal
+/* The signal that ends the load's wait for its commands. Send it after `stop` is set. Block it
  * before load_run. */
 #define LOAD_STOP_SIGNAL SIGUSR1
 

@@ -1,5 +1,5 @@
-/* A mark: the beginning of one job. The same struct is used in memory, in the files of marks and in
- * datagrams, in the machine's byte order. */
+/* A mark is the record of the beginning of one job. The same struct, in the machine's byte order,
+ * is used in memory, in the files of marks and in datagrams. */
 #ifndef RTF_MUSE_MARK_H
 #define RTF_MUSE_MARK_H
 

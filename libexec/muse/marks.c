@@ -52,7 +52,7 @@ static bool take_digits(const char **at, const char *end, uint64_t most, uint64_
     return *at > start && value <= most;
 }
 
-/* Microseconds with up to three decimals; further digits are cut off. */
+/* Parses microseconds with up to three decimals. Further digits are cut off. */
 static bool take_microseconds(const char **at, const char *end, int64_t *nanoseconds)
 {
     uint64_t whole, part = 0;
@@ -143,7 +143,8 @@ static bool is_sorted(const struct record *record)
     return true;
 }
 
-/* A datagram may arrive twice: the same mark again is not a contradiction. */
+/* Checks the order of a thread's marks. A mark may be there twice, because a datagram may arrive
+ * twice; this is no contradiction. */
 static bool check_record(struct record *record, size_t thread, char *why)
 {
     size_t kept = record->count > 0;
@@ -219,7 +220,7 @@ struct window window_of(const struct records *records, int64_t patience)
 
 /* ---- the analysed part ---- */
 
-/* The first mark at or after `time`. */
+/* Returns the index of the first mark at or after `time`. */
 static size_t lower_bound(const struct record *record, int64_t time)
 {
     size_t low = 0, high = record->count;
@@ -240,7 +241,7 @@ static size_t jobs_of(const struct sequence *sequence)
                : (size_t)(sequence->seen[sequence->seen_count - 1].job - sequence->seen[0].job) + 1;
 }
 
-/* Spreads lost marks evenly between their neighbours, as paper 004 does. */
+/* Fills in the lost marks between two recorded marks, at equal distances, as paper 004 does. */
 static void interpolate(const struct mark *from, const struct mark *to, int64_t *times)
 {
     const int64_t steps = (int64_t)to->job - (int64_t)from->job, distance = to->time - from->time;
@@ -248,8 +249,8 @@ static void interpolate(const struct mark *from, const struct mark *to, int64_t 
         times[i] = from->time + (int64_t)((__int128)distance * i / steps);
 }
 
-/* Notes a long silence at either end of the window. A thread that was silent at the beginning could
- * have begun its first job at the window's start. */
+/* Notes a long silence at either end of the window. A thread that was silent at the beginning of
+ * the window could have begun its first job at the window's start. */
 static void count_silence(const struct record *record, struct window window, int64_t patience,
                           struct sequence *sequence)
 {
@@ -272,8 +273,8 @@ bool sequence_make(const struct record *record, struct window window, int64_t pa
     const size_t jobs = jobs_of(sequence), seen = sequence->seen_count;
     for (size_t i = 1; i < seen; i++)
         if (sequence->seen[i].job - sequence->seen[i - 1].job > LOST_AT_ONCE_MAX)
-            return fault(why, "job %u comes after job %u: too many are lost", sequence->seen[i].job,
-                         sequence->seen[i - 1].job);
+            return fault(why, "job %u comes after job %u: too many marks between them are lost",
+                         sequence->seen[i].job, sequence->seen[i - 1].job);
     if (jobs > JOBS_MAX)
         return fault(why, "there are %zu jobs: not more than %d can be analysed", jobs, JOBS_MAX);
     sequence->count = jobs;

@@ -1,10 +1,11 @@
-/* Marks: when and on which CPU each job began. Marks are read from a file of lines
- * `thread,start_us,cpu,job`, or from the files of the load program.
+/* Reads and checks marks. A mark says when, and on which CPU, a job began. Marks come from a file
+ * of lines `thread,start_us,cpu,job`, or from the files of the load program.
  *
- * The window is the time in which all threads can be compared: from the latest first mark to the
- * earliest last mark (as in the tool of paper 004; the paper does not define the window). A thread
- * that begins, or falls silent, more than a tenth of the duration apart from the other threads is
- * starved. Such a thread does not narrow the window, and its silence counts in the result. */
+ * The window is the time in which all threads can be compared. It lasts from the latest first mark
+ * of a thread to the earliest last mark of a thread (as in the tool of paper 004; the paper does
+ * not define the window). A thread counts as starved if it begins, or falls silent, more than a
+ * tenth of the duration apart from the other threads. Such a thread does not narrow the window, and
+ * its silence counts in the result. */
 #ifndef RTF_MUSE_MARKS_H
 #define RTF_MUSE_MARKS_H
 
@@ -16,7 +17,7 @@
 
 enum { MARKS_WHY = 256, LOST_AT_ONCE_MAX = 1 << 20, JOBS_MAX = 1 << 26 };
 
-/* The recorded marks: sorted by job, each job once. */
+/* The recorded marks of one thread, sorted by job. Each job is there once. */
 struct record {
     struct mark *at;
     size_t count, room;
@@ -27,14 +28,15 @@ struct records {
     size_t count;
 };
 
-/* The part of a thread that is analysed: the beginnings of all jobs in the window, with lost marks
- * interpolated. */
+/* The part of a thread's marks that is analysed: the beginnings of all jobs in the window, with
+ * lost marks interpolated. */
 struct sequence {
     int64_t *times; /* ns */
     size_t count;
     const struct mark *seen; /* the recorded marks */
     size_t seen_count, lost;
-    /* for a starved thread, the time without a mark at the window's beginning and end, ns */
+    /* for a starved thread: the time without a mark at the window's beginning (late) and end
+     * (silent), ns */
     int64_t late, silent;
 };
 
@@ -53,10 +55,10 @@ bool records_parse(const char *text, size_t length, struct records *records,
 /* Sorts the marks and finds contradictions. Call this after all marks are added. False: *why. */
 bool records_check(struct records *records, char why[static MARKS_WHY]);
 
-/* patience: a longer silence (ns) is starvation. */
+/* Returns the window of the marks. patience: a thread with a longer silence (ns) is starved. */
 struct window window_of(const struct records *records, int64_t patience);
 
-/* False: out of memory, or too many marks are lost. */
+/* Makes the sequence of a thread. False: out of memory, or too many marks are lost. */
 bool sequence_make(const struct record *record, struct window window, int64_t patience,
                    struct sequence *sequence, char why[static MARKS_WHY]);
 

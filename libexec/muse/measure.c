@@ -32,9 +32,9 @@ static bool count_cpus(struct measured *measured)
 
 /* ---- supply ---- */
 
-/* Corrects the longest separations of a thread that fell silent. The job that had begun was not
- * finished at the window's end, so k jobs took at least as long as from the beginning of the last k
- * - 1 complete jobs to the end. */
+/* Corrects the longest separations of a thread that fell silent. The last job had begun, but had
+ * not ended at the window's end. So the longest time of k jobs is at least the time from the
+ * beginning of the k-th job from the end to the window's end. */
 static void heed_silence(struct measured *measured, int64_t end)
 {
     struct separations *s = &measured->separations;
@@ -69,8 +69,8 @@ static bool bound(struct measured *measured, int rate, int64_t horizon)
     return true;
 }
 
-/* Measures one thread. The nominal job, (17) of paper 004, is the shortest job, unless the
- * experiment states another. */
+/* Measures one thread. The nominal length of a job, (17) of paper 004, is the length of the
+ * shortest job, unless the experiment states another length. */
 static bool measure_thread(const struct member *member, struct window window, int64_t horizon,
                            struct measured *measured)
 {
@@ -121,8 +121,9 @@ static int64_t shortest_job(const struct sequence *sequence)
     return shortest;
 }
 
-/* Paper 004 treats the marks of all threads alike. Its tool takes the shortest job of any thread as
- * the nominal job, and so does this function: a smaller nominal job gives a safe bound. */
+/* Returns the nominal length of a job for all threads together. Paper 004 treats the marks of all
+ * threads alike. The paper's tool takes the shortest job of any thread, and so does this function,
+ * because a smaller nominal length gives a safe bound. */
 static int64_t common_nominal(const struct experiment *experiment,
                               const struct measurement *measurement)
 {
@@ -138,8 +139,8 @@ static int64_t common_nominal(const struct experiment *experiment,
     return least == INT64_MAX ? 0 : least;
 }
 
-/* The number of CPUs that the threads could use: as stated in the experiment, else by their
- * affinities, else the CPUs on which jobs began. */
+/* Returns the number of CPUs that the threads could use. The experiment may state it. Otherwise the
+ * affinities of the threads decide, and without affinities the CPUs on which jobs began. */
 static int processors_of(const struct experiment *experiment, const struct measurement *measurement)
 {
     cpu_set_t any, seen;

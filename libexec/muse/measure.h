@@ -1,5 +1,5 @@
-/* The measurement of one thread, or of all threads together: the modules of paper 004, sections 3.1
- * to 3.4, applied to the marks of an experiment. */
+/* Measures one thread, or all threads together. Applies the modules of paper 004 (sections 3.1 to
+ * 3.4) to the marks of an experiment. */
 #ifndef RTF_MUSE_MEASURE_H
 #define RTF_MUSE_MEASURE_H
 
@@ -29,7 +29,7 @@ struct measured {
     struct linear lower, upper;
     struct joint joint;
     int64_t blackout; /* ns */
-    /* number of jobs that began on each CPU; lost marks are not counted */
+    /* the number of jobs that began on each CPU; jobs whose marks are lost do not count */
     uint32_t *cpus;
     size_t cpu_count;
     size_t migrations;
@@ -38,9 +38,11 @@ struct measured {
 struct measurement {
     struct window window;
     int64_t horizon;
-    struct measured *threads; /* one per thread of the experiment, in its order */
+    struct measured *threads; /* one entry for each thread, in the order of the experiment */
     size_t thread_count;
-    struct measured global; /* .separations.count = 0: not asked for, or nothing to measure */
+    /* all threads together; .separations.count = 0: the experiment does not ask for this, or there
+     * is nothing to measure */
+    struct measured global;
     bool has_global;
 };
 

@@ -6,9 +6,9 @@
 #include <time.h>
 
 enum { TRIES = 7 };
-#define TRY_FOR INT64_C(100000000) /* ns for all tries of a thread's job */
-/* ns between two readings of the clock: a longer gap means that the thread was preempted; an
- * interrupt takes less time */
+#define TRY_FOR INT64_C(100000000) /* the time for all tries of a thread's job, ns */
+/* ns between two readings of the clock. A longer gap means that the thread was preempted, because
+ * an interrupt takes less time */
 #define GAP INT64_C(100000)
 
 bool resources_make(const struct experiment *experiment, struct resources *resources)
@@ -56,7 +56,7 @@ bool body_make(const struct member *member, int thread, struct body *body,
     return true;
 }
 
-/* A volatile sink, so that the compiler cannot remove the computation. */
+/* The results go into a volatile variable, so that the compiler cannot remove the computation. */
 static __thread volatile double sink;
 
 static inline double next_number(double number)
@@ -82,8 +82,8 @@ static void fill(volatile double *buffer, int64_t doubles, int64_t loops)
     }
 }
 
-/* Allocates and frees memory in each phase, as paper 004 does: the time for that is part of the
- * measurement. */
+/* Runs a memory phase. Allocates and frees the memory in each phase, as paper 004 does, so the time
+ * for this is part of the measurement. */
 static void use_memory(const struct phase *phase)
 {
     double *own = calloc((size_t)phase->doubles, sizeof *own);
@@ -121,11 +121,11 @@ static void be_busy(int64_t duration)
     while (time.tv_sec * INT64_C(1000000000) + time.tv_nsec < end);
 }
 
-/* Runs for `duration` without system calls: at each system call the kernel would account CPU time,
- * which for other programs happens only at the tick. The loop reads the clock every few ns, and
- * counts all time except gaps in which the thread was preempted. An interrupt may delay the reading
- * at the end by tens of us. So the function returns the exact end; the time since then, and the
- * time for the mark, belong to the next job. */
+/* Runs for `duration` without system calls. At each system call the kernel would account the CPU
+ * time of the thread, and for ordinary programs it does so only at the tick. The loop reads the
+ * clock every few ns, and counts all time except gaps in which the thread was preempted. An
+ * interrupt may delay the last reading by tens of us. So the function returns the exact time of the
+ * end; the time after it, and the time for the mark, belong to the next job. */
 static int64_t watch_clock(int64_t duration, int64_t begun)
 {
     int64_t before = begun != 0 ? begun : now(), had = 0;
@@ -137,8 +137,8 @@ static int64_t watch_clock(int64_t duration, int64_t begun)
     return before - (had - duration);
 }
 
-/* Returns the end of the step; 0: unknown. begun: the end of the step before; 0: unknown, the
- * current time. */
+/* Runs one step of a job. Returns the time at which the step ended; 0: unknown. begun: the time at
+ * which the step before ended; 0: unknown, so the current time counts. */
 static int64_t step_run(const struct step *step, int thread, struct resources *resources,
                         int64_t begun)
 {
@@ -171,8 +171,8 @@ int64_t body_run(const struct body *body, struct resources *resources, int64_t b
     return begun;
 }
 
-/* Runs before the load starts, so nothing else competes: the shortest of some tries is the
- * undisturbed cost. */
+/* Measures the cost of a job before the load starts. Then no other thread of the load competes for
+ * the CPU, and the shortest of some tries is the undisturbed cost. */
 int64_t body_cost(const struct body *body, struct resources *resources)
 {
     const int64_t start = now();

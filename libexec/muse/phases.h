@@ -1,4 +1,4 @@
-/* The phases of jobs (paper 004, section 4), and the cost of a job. */
+/* Runs the phases of jobs (paper 004, section 4), and measures the cost of a job. */
 #ifndef RTF_MUSE_PHASES_H
 #define RTF_MUSE_PHASES_H
 
@@ -36,13 +36,13 @@ bool resources_make(const struct experiment *experiment, struct resources *resou
 bool body_make(const struct member *member, int thread, struct body *body,
                char why[static PHASES_WHY]);
 
-/* Runs one job. begun: when the job began. Returns when the job ended, so that the next job can
- * begin at that time; 0: the end is not known, and the next job begins at the current time. Only a
- * job that ends with a watch phase returns a time. */
+/* Runs one job. begun: when the job began. Returns the time at which the job ended, so that the
+ * next job can begin at this time. Returns 0 if the end is not known, and then the next job begins
+ * at the current time. Only a job that ends with a watch phase returns a time. */
 int64_t body_run(const struct body *body, struct resources *resources, int64_t begun);
 
-/* Returns the time of the shortest of some runs of this job, without sleep phases, in ns; 0: the
- * time cannot be known beforehand. */
+/* Runs this job some times, without its sleep phases, and returns the time of the shortest run, in
+ * ns; 0: the time cannot be known beforehand. */
 int64_t body_cost(const struct body *body, struct resources *resources);
 
 #endif

@@ -60,7 +60,8 @@ static bool read_all(char *text, size_t length)
     return true;
 }
 
-/* The first line has the length and the secret. Standard input stays open after the text. */
+/* Reads the experiment from standard input. The first line has the length of the text and the
+ * secret. Standard input stays open after the text. */
 char *remote_receive(size_t *length, uint64_t *secret)
 {
     char line[HEAD_BYTES] = "", *rest;
@@ -102,13 +103,13 @@ static bool open_socket(struct link *link)
     const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
     const struct sockaddr_in any4 = {.sin_family = AF_INET};
     const int both = 0, buffer = RECEIVE_BUFFER;
-    struct sockaddr_in6 bound = {0}; /* an IPv4 port is at the same offset */
+    struct sockaddr_in6 bound = {0}; /* the port of an IPv4 address is at the same offset */
     socklen_t length = sizeof bound;
     link->socket = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool good = link->socket >= 0 &&
                 setsockopt(link->socket, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both) == 0 &&
                 bind(link->socket, (const struct sockaddr *)&any, sizeof any) == 0;
-    if (!good) { /* a machine without IPv6 */
+    if (!good) { /* this machine may have no IPv6 */
         if (link->socket >= 0)
             close(link->socket);
         link->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -130,8 +131,8 @@ static void become_ssh(const struct link *link, int in, int out)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    /* A process group of its own, so that Ctrl-C of the terminal does not end ssh: ssh must still
-     * bring the rest. */
+    /* ssh gets a process group of its own, so that Ctrl-C of the terminal does not end ssh, which
+     * must still bring the last marks and the report. */
     setpgid(0, 0);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
@@ -155,8 +156,8 @@ static bool start_ssh(struct link *link)
     return link->child > 0;
 }
 
-/* Sends the secret on ssh's standard input, which only the other side reads. A command line can be
- * read by every user of either machine. */
+/* Sends the experiment and the secret on the standard input of ssh, because only the other side can
+ * read this. Every user of either machine could read a command line. */
 static bool send_experiment(const struct link *link)
 {
     char *text = json_dumps(link->remote->experiment->json, JSON_COMPACT), line[HEAD_BYTES];
@@ -202,16 +203,18 @@ static bool is_good(const struct link *link, const struct datagram *datagram, ss
            datagram->marks[0].thread < link->remote->experiment->thread_count;
 }
 
-/* Limits the bytes per second, so that the other machine cannot fill this machine's disk. More
- * marks than any experiment makes are dropped, and found as gaps. */
+/* Limits the bytes of marks per second, so that the other machine cannot fill this machine's disk.
+ * No experiment makes so many marks. Marks above the limit are dropped, and the analysis finds them
+ * as gaps. */
 static bool has_room(const struct link *link, size_t size)
 {
     const uint64_t seconds = (uint64_t)(monotonic_now() - link->began) / UINT64_C(1000000000) + 1;
     return link->bytes + size <= seconds * BYTES_MOST;
 }
 
-/* Accepts only the first sender. connect(2) makes the kernel drop later datagrams of other senders;
- * datagrams already in the queue are checked here. */
+/* True if the datagram comes from the first sender; no other sender is accepted. connect(2) makes
+ * the kernel drop later datagrams of other senders. This function checks datagrams that are in the
+ * queue already. */
 static bool is_peer(struct link *link, const struct sockaddr_storage *peer, socklen_t length)
 {
     if (link->peer_length != 0)
@@ -221,8 +224,8 @@ static bool is_peer(struct link *link, const struct sockaddr_storage *peer, sock
     return connect(link->socket, (const struct sockaddr *)peer, length) == 0;
 }
 
-/* Ignores datagrams without the secret or with impossible values. False: marks cannot be
- * written. */
+/* Takes the datagrams that have arrived. Ignores datagrams without the secret, and datagrams with
+ * impossible values. False: marks cannot be written. */
 static bool take_datagrams(struct link *link)
 {
     struct datagram datagram;
@@ -274,7 +277,8 @@ static void take_signals(struct link *link)
     }
 }
 
-/* Takes marks until ssh closes its output, and a moment longer for marks on their way. */
+/* Takes marks until ssh closes its output, and then for a moment longer, because some marks may
+ * still be on their way. */
 static bool listen_to(struct link *link)
 {
     struct pollfd fds[] = {{.fd = link->socket, .events = POLLIN},
@@ -306,7 +310,7 @@ static bool block_signals(struct link *link)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     link->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    (void)signal(SIGPIPE, SIG_IGN); /* ssh may end before it reads */
+    (void)signal(SIGPIPE, SIG_IGN); /* a write to ssh must not kill this process if ssh has ended */
     return link->signals >= 0 && sigprocmask(SIG_BLOCK, &signals, NULL) == 0;
 }
 
@@ -325,10 +329,11 @@ static int talk(struct link *link, char *why)
     }
     if (remote->signal != 0)
         return 128 + remote->signal;
-    /* marks came but no report: the other side did not end by itself */
+    /* if marks have arrived, but no report, the connection ended before the experiment */
     const bool gone = remote->run == NULL && remote->heard;
     if (!gone && WIFEXITED(ended) && WEXITSTATUS(ended) != 0 && WEXITSTATUS(ended) != 255)
-        return WEXITSTATUS(ended); /* the other side has printed the cause */
+        /* ssh, or the program on the other machine, has printed the cause */
+        return WEXITSTATUS(ended);
     if (remote->run == NULL || !sent) {
         snprintf(why, REMOTE_WHY, "%.100s: the connection ended before the experiment%s",
                  remote->host, remote->heard ? "; the marks until then are analysed" : "");

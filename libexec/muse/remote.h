@@ -24,15 +24,15 @@ struct remote {
     json_t *run; /* the returned report; NULL: none */
 };
 
-/* On this machine: runs the experiment on the other machine. Returns an exit status. After a
+/* Called on this machine: runs the experiment on the other machine. Returns an exit status. After a
  * failure, `why` is a sentence that names the cause. */
 int remote_run(struct remote *remote, char why[static REMOTE_WHY]);
 
-/* On the other machine: reads the experiment's text, which the caller frees, and the secret for its
- * marks. NULL: the text and the secret did not arrive. */
+/* Called on the other machine: reads the experiment's text, which the caller frees, and the secret
+ * for its marks. NULL: the text and the secret did not arrive. */
 char *remote_receive(size_t *length, uint64_t *secret);
 
-/* On the other machine: finds the address of the ssh client, and adds this port. */
+/* Called on the other machine: finds the address of the ssh client, and adds the port for marks. */
 bool remote_address(const char *port, struct sockaddr_storage *host, socklen_t *length);
 
 #endif

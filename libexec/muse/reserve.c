@@ -93,7 +93,7 @@ int reserve_for_self(const char *spool, const char *thread, const json_t *spec, 
     int status = outcome == CLIENT_OK ? ask(&client, until, name, spec, grant, size, why)
                                       : status_of(outcome);
     if (status != EX_OK && why[0] == '\0')
-        snprintf(why, RESERVE_WHY, "the reservation: %.500s",
+        snprintf(why, RESERVE_WHY, "the reservation cannot be made: %.500s",
                  client.why[0] == '\0' ? "a system call failed" : client.why);
     client_close(&client);
     return status;

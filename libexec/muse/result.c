@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { LISTED_JOBS = 10, LISTED_PER_TENFOLD = 10 };
-#define PROMISED 0.99 /* a thread that got less than this part of its grant is reported */
+#define PROMISED 0.99 /* if a thread got less than this part of its grant, a sentence says so */
 
 static json_t *seconds(double nanoseconds)
 {
@@ -74,7 +74,8 @@ static void set_supply(json_t *json, const struct measured *measured)
                                                   : json_null());
 }
 
-/* Returns each CPU of the affinity, and every other CPU on which a job began. */
+/* Returns how many jobs began on each CPU, for the CPUs of the affinity and every other CPU on
+ * which a job began. */
 static json_t *runmap_json(const struct member *member, const struct measured *measured)
 {
     json_t *json = json_object();
@@ -93,8 +94,8 @@ static json_t *runmap_json(const struct member *member, const struct measured *m
     return json;
 }
 
-/* The file beside result.json has all k; result.json has the k up to ten, and then ten k per power
- * of ten. */
+/* Returns the next number of jobs k that result.json lists after k. result.json lists all k up to
+ * ten, and then ten k for each power of ten. Another file, beside result.json, has all k. */
 static size_t next_listed(size_t k)
 {
     size_t step = 1;
@@ -119,7 +120,8 @@ static const json_t *run_of(const json_t *run, const char *name)
     return json_object_get(json_object_get(run, "threads"), name);
 }
 
-/* Returns the thread's grant: from the broker, or the parameters of SCHED_DEADLINE. */
+/* Returns the runtime and period that the thread was granted: by the broker, or as parameters of
+ * SCHED_DEADLINE. */
 static json_t *granted_json(const struct member *member, const json_t *run)
 {
     const json_t *grant = json_object_get(run_of(run, member->name), "grant");
@@ -170,9 +172,9 @@ static void got_sentence(const json_t *thread, const struct measured *measured, 
             name, promised, blackout);
 }
 
-/* True if the kernel itself counted the granted CPU time for the thread. A window that begins or
+/* True if the kernel counted at least the granted CPU time for the thread. A window that begins or
  * ends within a period may contain one runtime too many or too few. The bounds of a command are
- * only as exact as its samples, so a command counts as short of time only if it lacks more than one
+ * only as exact as its samples. So a command counts as short of time only if it lacks more than one
  * runtime. */
 static bool had_its_time(const struct member *member, const json_t *run,
                          const struct window *window, double share, double period)
@@ -190,7 +192,7 @@ static void less_sentence(const json_t *granted, const struct measured *measured
                  period = json_number_value(json_object_get(granted, "period"));
     text[0] = '\0';
     const bool had = had_its_time(member, run, window, share, period);
-    /* the accuracy for a command has a sentence of its own */
+    /* another sentence tells the accuracy of the bounds of a command */
     if (measured->lower.alpha >= share * PROMISED || (had && member->command != NULL))
         return;
     if (had)
@@ -203,17 +205,18 @@ static void less_sentence(const json_t *granted, const struct measured *measured
                  (1 - measured->lower.alpha / share) * 100);
 }
 
-/* The number of waits within one job. A reservation may be served at the beginning of one period
- * and at the end of the next period. A job that needs several runtimes waits for each of them, and
- * the marks only show the sum of these waits. */
+/* Returns the largest number of waits for CPU time within one job. A reservation may get its
+ * runtime at the beginning of one period and at the end of the next period. A job that needs
+ * several runtimes waits for each of them, and the marks only show the sum of these waits. */
 static int waits_of_job(double runtime, int64_t nominal)
 {
     const double jobs_runtimes = ceil((double)nominal / 1e9 / runtime - 1e-9);
     return jobs_runtimes > 1 && jobs_runtimes < 1e6 ? 1 + (int)jobs_runtimes : 2;
 }
 
-/* The kernel enforces the runtime at its tick. apart: the time between two samples of a command, in
- * s; 0: the thread makes marks. */
+/* Adds a sentence if the longest silence is longer than the grant explains. The kernel enforces the
+ * runtime only at its tick, so a silence may be one tick longer. apart: the time between two
+ * samples of a command, in s; 0: the thread makes marks. */
 static void silence_sentence(const json_t *granted, const struct measured *measured,
                              const char *name, double tick, double apart,
                              char text[static SENTENCE])
@@ -314,8 +317,8 @@ static bool sleeps(const struct member *member)
     return false;
 }
 
-/* True if the two times differ by more than a twentieth: of a calibrated and a measured job, or of
- * two other ways to measure one. */
+/* True if the two times differ by more than a twentieth. The times are the length of a job,
+ * measured in two ways. */
 static bool differ(double one, double other)
 {
     return one > 0 && other > 0 && (one > other * 1.05 || other > one * 1.05);
@@ -347,7 +350,8 @@ static void say_calibration(json_t *sentences, const struct member *member,
     }
 }
 
-/* The sentences about the measured supply, and about its difference from the grant. */
+/* Adds the sentences about the CPU time that the thread got, and about its difference from the
+ * grant. */
 static void say_supply(json_t *sentences, const json_t *thread, const struct member *member,
                        const struct measured *measured, const struct window *window,
                        const json_t *run)
@@ -495,7 +499,8 @@ static bool end_file(int directory, FILE *file, const char *aside, const char *n
     return good;
 }
 
-/* Prints seconds with up to twelve decimals. printf(3) takes ten times as long. */
+/* Prints seconds with up to twelve decimals. Does not use printf(3), which takes ten times as
+ * long. */
 static char *put_seconds(char *end, int64_t picoseconds)
 {
     enum { DECIMALS = 12 };

@@ -11,7 +11,8 @@
 
 enum { RESULT_WHY = 256, SENTENCE = 320 };
 
-/* run: the report of the load program, or NULL. The caller frees the result. */
+/* Makes the result as JSON, which the caller frees. run: the report of the load program, or
+ * NULL. */
 json_t *result_make(const struct experiment *experiment, const struct measurement *measurement,
                     const json_t *run);
 

@@ -1,6 +1,6 @@
 /* The ring buffer of one thread's marks. The thread writes without a system call, and another
- * process drains the ring. If the ring is full, marks are dropped, and the thread never waits; the
- * gap in the jobs' numbers shows this. */
+ * process drains the ring. The thread never waits: if the ring is full, the thread drops its marks.
+ * The gap in the jobs' numbers shows the dropped marks. */
 #ifndef RTF_MUSE_RING_H
 #define RTF_MUSE_RING_H
 
@@ -11,12 +11,14 @@
 
 #include "mark.h"
 
-enum { RING_MARKS = 1 << 16 }; /* six seconds at 10,000 jobs per second */
+enum { RING_MARKS = 1 << 16 }; /* enough for six seconds at 10,000 jobs per second */
 
 struct ring {
-    alignas(64) _Atomic uint64_t head; /* written by the thread */
+    /* number of marks put into the ring; only the thread writes it */
+    alignas(64) _Atomic uint64_t head;
     uint64_t seen_tail;
-    alignas(64) _Atomic uint64_t tail; /* written by the drain */
+    /* number of marks taken out of the ring; only the draining process writes it */
+    alignas(64) _Atomic uint64_t tail;
     alignas(64) struct mark at[RING_MARKS];
 };
 
@@ -33,20 +35,22 @@ static inline bool ring_put(struct ring *ring, struct mark mark)
     return true;
 }
 
-/* Touches all pages; the thread calls this before its first mark. Otherwise the first touch of a
- * page would count as a job's time: as a page fault where memory is not locked, and in a virtual
- * machine even with locked memory, because locking does not fill the hypervisor's page table. */
+/* Touches all pages of the ring. The thread calls this before its first mark, because otherwise the
+ * first touch of a page would count as a job's time. The first touch takes time if memory is not
+ * locked (a page fault). In a virtual machine it takes time even with locked memory, because
+ * locking does not fill the hypervisor's page table. */
 static inline void ring_touch(struct ring *ring)
 {
     enum { SMALLEST_PAGE = 4096 };
     volatile struct mark *at = ring->at;
     for (uint64_t i = 0; i < RING_MARKS; i += SMALLEST_PAGE / sizeof *at)
         at[i].job = 0;
-    at[RING_MARKS - 1].job = 0; /* the ring need not begin at a page boundary */
+    /* touches the last page, too, because the ring need not begin at a page boundary */
+    at[RING_MARKS - 1].job = 0;
 }
 
-/* Returns how many marks lie in the ring in one piece from *marks on; 0: the ring is empty.
- * ring_took removes them. */
+/* Finds the oldest marks in the ring. Returns how many marks lie in one piece from *marks on; 0:
+ * the ring is empty. ring_took removes these marks from the ring. */
 static inline uint64_t ring_look(const struct ring *ring, const struct mark **marks)
 {
     const uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed),

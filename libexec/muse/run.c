@@ -33,8 +33,8 @@
 #include "samples.h"
 #include "units.h"
 
-/* These times are long, because threads notice the end of the run late if other load keeps them
- * from their CPU. */
+/* The two times of patience are long: if other load keeps threads from their CPU, they notice the
+ * end of the run late. */
 enum { DRAIN_EVERY_MS = 250, PATIENCE_S = 10, PATIENCE_WHEN_STOPPED_S = 3 };
 
 enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REFUSED, ENDED_STUCK };
@@ -42,7 +42,8 @@ enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REF
 struct options {
     bool compat, quiet, json;
     const char *experiment, *output, *horizon, *remote, *remote_command;
-    const char *send;  /* PORT, after a start by ssh for another machine; NULL: a local run */
+    /* the port for marks, if another machine has started this program by ssh; NULL: a local run */
+    const char *send;
     uint64_t duration; /* us; 0: as stated in the experiment */
 };
 
@@ -54,7 +55,7 @@ struct watch {
     int signal;           /* the signal that interrupted us; 0: none */
     int status;           /* the status of the child, as from wait(2) */
     int error;            /* errno of the failed write; 0: none */
-    int input;            /* a descriptor whose end-of-file ends the run; -1: none */
+    int input;            /* end-of-file at this descriptor ends the run; -1: none */
     struct events events; /* the scheduler's events of commands */
     struct followed *followed;
     size_t followed_count;
@@ -163,7 +164,7 @@ static bool write_text(int directory, const char *name, const char *text, size_t
     return file >= 0 && close(file) == 0 && good;
 }
 
-/* Writes the experiment as it was run. */
+/* Writes the experiment, as it was run, into the directory. */
 static bool keep_experiment(int directory, const struct experiment *experiment)
 {
     char *text = json_dumps(experiment->json, JSON_INDENT(1));
@@ -211,8 +212,8 @@ static bool start_watch(struct watch *watch)
            timerfd_settime(watch->timer, 0, &every, NULL) == 0;
 }
 
-/* The load is killed when this process ends. Ctrl-C of the terminal is handled here: the signals
- * are blocked. */
+/* Starts the load. The kernel kills the load when this process ends. The load blocks the signals of
+ * the terminal, such as Ctrl-C, because this process handles them. */
 static bool start_load(const struct experiment *experiment, const char *spool, struct watch *watch)
 {
     const pid_t parent = getpid();
@@ -260,7 +261,7 @@ static bool mark_command(void *argument, struct mark mark)
 
 static bool follow(const struct experiment *experiment, struct watch *watch)
 {
-    char why[EVENTS_WHY]; /* not used: without events, samples are taken */
+    char why[EVENTS_WHY]; /* not used, because without events this process takes samples */
     pid_t *tids = calloc(experiment->thread_count, sizeof *tids);
     watch->followed = calloc(experiment->thread_count, sizeof *watch->followed);
     for (size_t i = 0; i < experiment->thread_count && tids != NULL && watch->followed != NULL; i++)
@@ -329,8 +330,8 @@ static enum ending ending_of(const struct watch *watch, bool stuck)
                                                                          : ENDED_WELL;
 }
 
-/* Call this when all threads are set up: the commands wait until this process follows their events
- * or takes samples. */
+/* Begins to follow the commands, by their events or by samples. Call this when all threads are set
+ * up. Until then the commands wait. */
 static void follow_all(const struct experiment *experiment, struct watch *watch)
 {
     if (!follow(experiment, watch)) {
@@ -342,8 +343,8 @@ static void follow_all(const struct experiment *experiment, struct watch *watch)
     sem_post(&watch->load->watched);
 }
 
-/* True if the load exceeds its time by far. Threads without a CPU end late; a thread that waits for
- * a lock whose holder does not run, or a thread in a very long job, may never end. */
+/* True if the load exceeds its time by far. Threads that get no CPU end late. A thread in a very
+ * long job, or a thread that waits for a lock whose holder does not run, may never end. */
 static bool is_stuck(const struct experiment *experiment, struct watch *watch)
 {
     if (watch->deadline == 0 && atomic_load(&watch->load->start) != 0)
@@ -351,7 +352,8 @@ static bool is_stuck(const struct experiment *experiment, struct watch *watch)
     return watch->deadline != 0 && seconds_now() > watch->deadline;
 }
 
-/* Waits for work other than samples of commands, and takes samples meanwhile. */
+/* Waits for a signal, for the next drain, or for the end of the input. Takes the samples of
+ * commands meanwhile. */
 static void wait_for_work(struct watch *watch, struct pollfd *fds)
 {
     enum { INPUT = 2, SAMPLES, COUNT };
@@ -448,7 +450,7 @@ static json_t *run_json(const struct experiment *experiment, const struct load *
     getrusage(RUSAGE_SELF, &own);
     const double watching = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
                             (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-    struct timespec tick = {0}; /* the resolution of this clock is the tick */
+    struct timespec tick = {0}; /* the tick, which is the resolution of the coarse clock */
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:o}", "version", 1,
                      "ended_at", moment, "host", system.nodename, "kernel", system.release,
@@ -520,8 +522,8 @@ static int run_and_watch(const struct experiment *experiment, int directory)
     return ending == ENDED_REFUSED ? -status : status;
 }
 
-/* Runs the program `analyse`, which is in the directory of this program. Its status counts only if
- * the run succeeded. */
+/* Runs the program `analyse`, which is in the directory of this program. status: the status of the
+ * run. If the run succeeded, the result is the status of `analyse`; otherwise it is `status`. */
 static int analyse(const struct options *options, const char *output, int status)
 {
     char program[4096];
@@ -554,8 +556,8 @@ static int analyse(const struct options *options, const char *output, int status
     return status != EX_OK ? status : WIFEXITED(ended) ? WEXITSTATUS(ended) : EX_SOFTWARE;
 }
 
-/* Runs an experiment for another machine, which has started this process by ssh. Makes no directory
- * and no analysis. */
+/* Runs an experiment for another machine, which has started this process by ssh. Makes no
+ * directory, and analyses nothing. */
 static int run_for_another(const struct options *options)
 {
     struct experiment experiment;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVERY INT64_C(1000000) /* ns; a sample costs some us */
+#define EVERY INT64_C(1000000) /* ns between two samples; a sample costs some us */
 
 static int open_of(pid_t tid, const char *file)
 {
@@ -42,7 +42,8 @@ static bool read_text(int file, char *text, size_t size)
     return length > 0;
 }
 
-/* Parses "123 (name) S 1 ...". A name may contain brackets. The CPU is the 39th word. */
+/* Reads the state and the CPU of a thread from its file stat: "123 (name) S 1 ...". A name may have
+ * brackets. The CPU is the 39th word. */
 static bool read_state(int file, char *state, uint16_t *cpu)
 {
     enum { STATE = 3, CPU = 39 };

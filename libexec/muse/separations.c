@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-/* One pass computes the times of TOGETHER consecutive lengths k of windows (separations.h): the
- * windows share their first mark, and their last marks are neighbours in memory. */
+/* One pass computes the times of windows (separations.h) of TOGETHER consecutive lengths k. This is
+ * fast, because windows with the same first mark have last marks that are neighbours in memory. */
 enum { TOGETHER = 4, LANES = 8 };
 
-/* The code is in bodies that are inlined into one function for each kind of processor, so that the
- * compiler vectorizes it for each. */
+/* The code is in function bodies (..._body). For each kind of processor, the bodies are inlined
+ * into other functions, so that the compiler vectorizes the code for this kind. */
 #define SHARED_BODY static inline __attribute__((always_inline)) void
 
 SHARED_BODY extremes_body(const int64_t *restrict marks, size_t windows, int64_t k,
@@ -45,8 +45,8 @@ SHARED_BODY extremes_together_body(const int64_t *restrict marks, size_t windows
     shortest[0] = least0, shortest[1] = least1, shortest[2] = least2, shortest[3] = least3;
 }
 
-/* Adds by lanes in a fixed order. The compiler may not reorder floating-point additions by itself,
- * so the code states the order. */
+/* A vector of sums, which are added in a fixed order. The compiler may not reorder floating-point
+ * additions by itself, so the code states an order that is fast. */
 typedef double lanes
     __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 
@@ -58,8 +58,8 @@ static inline __attribute__((always_inline)) double sum_lanes(const lanes *sums)
     return sum;
 }
 
-/* Sums up squares for TOGETHER consecutive k, over the windows (separations.h) that all of them
- * have. */
+/* Sums up squares for TOGETHER consecutive k. The sums are over the windows (separations.h) that
+ * exist for all of these k. */
 SHARED_BODY squares_body(const double *restrict rest, size_t windows, int64_t k, double *squares)
 {
     lanes sum0 = {0}, sum1 = {0}, sum2 = {0}, sum3 = {0};
@@ -138,7 +138,7 @@ static int64_t next_jobs(int64_t k, bool dense)
     return dense || k < SEPARATIONS_DENSE ? k + 1 : k + k / SEPARATIONS_DENSE;
 }
 
-/* The number of entries for k from 0 to `most`; the last entry is always for `most`. */
+/* Returns the number of entries for k from 0 to `most`. The last entry is always for `most`. */
 static size_t count_entries(int64_t most, bool dense)
 {
     size_t entries = 1;
@@ -166,7 +166,7 @@ static void list_jobs(struct separations *separations, int64_t most)
         separations->jobs[i] = k < most ? k : most;
 }
 
-/* The number of entries from i on that can be computed in one pass. */
+/* Returns the number of entries, from i on, that one pass can compute. */
 static size_t group_at(const struct separations *s, size_t i)
 {
     return i + TOGETHER <= s->count && s->jobs[i + TOGETHER - 1] == s->jobs[i] + TOGETHER - 1
@@ -182,7 +182,7 @@ static void fill_extremes(const int64_t *marks, size_t count, const struct kerne
         int64_t k = s->jobs[i];
         if (group_at(s, i) == TOGETHER) {
             int64_t longest[TOGETHER], shortest[TOGETHER];
-            /* the number of windows that all four k have */
+            /* the number of windows that exist for all four k */
             size_t common = count - (size_t)k - (TOGETHER - 1);
             kernels->together(marks, common, k, longest, shortest);
             for (int64_t more = 0; more < TOGETHER; more++) {
@@ -201,8 +201,8 @@ static void fill_extremes(const int64_t *marks, size_t count, const struct kerne
     }
 }
 
-/* The marks minus the line through the first and the last mark: values near zero, so that squares
- * lose no precision. */
+/* Returns the marks minus the line through the first and the last mark. These values are near zero,
+ * so that squares lose no precision. */
 static double *make_rest(const int64_t *marks, size_t count, double step)
 {
     double *rest = malloc(count * sizeof *rest);
@@ -211,8 +211,9 @@ static double *make_rest(const int64_t *marks, size_t count, double step)
     return rest;
 }
 
-/* Equation (20) of paper 004: the sum of all windows' last marks minus the sum of their first
- * marks, divided by the number of windows. before[j]: the sum of the marks before j. */
+/* Computes the mean by equation (20) of paper 004: the sum of all windows' last marks, minus the
+ * sum of their first marks, divided by the number of windows. before[j]: the sum of the marks
+ * before mark j. */
 static double mean_rest(const double *before, size_t count, size_t k)
 {
     return (before[count] - before[k] - before[count - k]) / (double)(count - k);
@@ -237,7 +238,8 @@ static double squares_from(const double *rest, size_t from, size_t windows, size
     return squares;
 }
 
-/* A single k is computed together with the three k beside it, whose results are not used. */
+/* Computes the statistics of a group of k. If the group has only one k, the three k after it are
+ * computed, too, and their results are not used. */
 static void fill_group(const double *rest, const double *before, size_t count,
                        const struct kernels *kernels, size_t i, struct separations *s)
 {

@@ -19,11 +19,11 @@ static const struct point *last_of(const struct points *points)
     return &points->at[points->count - 1];
 }
 
-/* How far a corner of a function (struct function) is above the line work = time of full rate. The
- * truth is at most 0, because no platform is faster than full rate, see (5) of paper 004. The result
- * is above 0 if k jobs seem to be faster, because the nominal job is longer than a real job, or
- * because marks of several threads coincide. Then upper_corner counts the k jobs as work at full
- * rate. */
+/* Returns how far a corner of a function (struct function) is above the line work = time, which is
+ * full rate. The true value is at most 0, because no platform is faster than full rate: see (5) of
+ * paper 004. The result is above 0 if k jobs seem to be faster than full rate. This happens if the
+ * nominal length is longer than a real job, or if marks of several threads coincide. Then
+ * upper_corner counts the k jobs as work at full rate. */
 static int64_t lead(struct point corner)
 {
     return corner.work - corner.time;
@@ -37,10 +37,10 @@ static struct point upper_corner(const struct separations *s, size_t i, int64_t 
     return corner;
 }
 
-/* The longest time of k jobs is at least the shortest time of l jobs plus the time of k - l jobs at
- * full rate. This rule always holds for jobs of one thread with a correct nominal length. For marks
- * of several threads this function enforces the rule, so that the lower function stays below the
- * upper function. */
+/* Returns a corner of the lower function. The longest time of k jobs is at least the shortest time
+ * of l jobs plus the time of k - l jobs at full rate. For jobs of one thread with a correct nominal
+ * length this is always true. For marks of several threads this function makes it true, so that the
+ * lower function stays below the upper function. */
 static struct point lower_corner(const struct separations *s, size_t i, int64_t nominal, int rate,
                                  int64_t *least_lead)
 {
@@ -52,8 +52,9 @@ static struct point lower_corner(const struct separations *s, size_t i, int64_t 
     return corner;
 }
 
-/* Equation (15) of paper 004. The ramp of a later corner makes earlier corners superfluous unless
- * they are below the ramp. */
+/* Makes the corners of the lower function, by equation (15) of paper 004. Drops each corner whose
+ * lead is not larger than the lead of a later corner, because the ramp to the later corner covers
+ * it. */
 static bool lower_corners(const struct separations *s, int64_t nominal, int rate,
                           struct points *corners)
 {
@@ -70,8 +71,9 @@ static bool lower_corners(const struct separations *s, int64_t nominal, int rate
     return true;
 }
 
-/* Equation (16) of paper 004. The ramp of an earlier corner makes later corners superfluous unless
- * they are above the ramp. The function ends at the last corner. */
+/* Makes the corners of the upper function, by equation (16) of paper 004. Drops each corner whose
+ * lead is not smaller than the lead of an earlier corner, because the ramp from the earlier corner
+ * covers it. The function ends at the last corner. */
 static bool upper_corners(const struct separations *s, int64_t nominal, int rate,
                           struct points *corners)
 {
@@ -117,7 +119,8 @@ bool supply_upper_turns(const struct supply *supply, struct points *turns)
     return true;
 }
 
-/* Above 0: the path from a over b to c turns left. Exact, because times and works are below 2^60. */
+/* The result is above 0 if the path from a over b to c turns left. The result is exact, because
+ * times and works are below 2^60. */
 static int turn(struct point a, struct point b, struct point c)
 {
     __int128 cross = (__int128)(b.time - a.time) * (c.work - a.work) -
@@ -125,7 +128,8 @@ static int turn(struct point a, struct point b, struct point c)
     return (cross > 0) - (cross < 0);
 }
 
-/* The hull of points with ascending times, from below (side 1) or from above (side -1). */
+/* Makes the convex hull of points with ascending times, from below (side 1) or from above (side
+ * -1). */
 static bool make_hull(const struct points *points, int side, struct points *hull)
 {
     if (!reserve(hull, points->count))
@@ -166,8 +170,8 @@ int64_t supply_blackout(const struct supply *supply)
     return first->time - first->work;
 }
 
-/* An edge of a hull as a line: its slope, and the time at which the line is 0; times are in ns *
- * m. */
+/* The line through an edge of a hull: its slope, and the time at which the line is 0. Times are in
+ * ns * m. */
 struct line {
     long double slope, zero;
 };
@@ -183,8 +187,8 @@ static bool is_level(const struct points *hull, size_t edge)
     return hull->at[edge + 1].work <= hull->at[edge].work;
 }
 
-/* The horizon, but at most the measured time, because later a line has no data to be compared
- * with. */
+/* Returns the horizon, but at most the measured time, because after the measured time there is no
+ * data to compare a line with. */
 static long double scaled_horizon(const struct points *hull, double horizon, int rate)
 {
     long double scaled = (long double)horizon * rate, measured = (long double)last_of(hull)->time;
@@ -196,9 +200,9 @@ static struct linear unscaled(struct line line, int rate)
     return (struct linear){(double)(line.slope * rate), (double)(line.zero / rate)};
 }
 
-/* The area alpha * (H - delta)^2 / 2 is convex in (alpha, alpha * delta), and the lines below the
- * function form a polyhedron there. So the largest area is at a vertex of the polyhedron, that is,
- * at an edge of the hull. */
+/* The area below a line, alpha * (H - delta)^2 / 2, is convex in (alpha, alpha * delta). In these
+ * coordinates, the lines below the function form a polyhedron. So the largest area is at a vertex
+ * of the polyhedron, and each vertex stands for an edge of the hull. */
 struct linear supply_lower_bound(const struct supply *supply, double horizon)
 {
     const struct points *hull = &supply->lower.hull;
@@ -218,8 +222,8 @@ struct linear supply_lower_bound(const struct supply *supply, double horizon)
     return unscaled(best, supply->rate);
 }
 
-/* The area below a line over [0, H] is H times the line's height at H / 2. So the hull's edge at H
- * / 2 has the smallest area. */
+/* The area below a line over [0, H] is H times the height of the line at H / 2. So the line through
+ * the hull's edge at H / 2 has the smallest area. */
 struct linear supply_upper_bound(const struct supply *supply, double horizon)
 {
     const struct points *hull = &supply->upper.hull;
@@ -231,8 +235,8 @@ struct linear supply_upper_bound(const struct supply *supply, double horizon)
     return unscaled(line_through(&hull->at[edge], &hull->at[edge + 1]), supply->rate);
 }
 
-/* The point at which a line of this slope touches a hull. Edges before that point are flatter (side
- * 1) or steeper (side -1). */
+/* Returns the point at which a line of this slope touches a hull. Edges before this point are
+ * flatter (side 1) or steeper (side -1). */
 static struct point touch(const struct points *hull, long double slope, int side)
 {
     size_t low = 0, high = hull->count - 1;
@@ -254,7 +258,8 @@ struct nearest {
     struct joint joint;
 };
 
-/* Computes the distance of the two lines with this slope. */
+/* Computes the distance of the two lines with this slope, and notes the lines if they are the
+ * nearest until now. */
 static void try_slope(const struct supply *supply, long double slope, struct nearest *nearest)
 {
     struct point below = touch(&supply->lower.hull, slope, 1),
@@ -276,8 +281,8 @@ static void try_edges(const struct supply *supply, const struct points *hull,
             try_slope(supply, line_through(&hull->at[i], &hull->at[i + 1]).slope, nearest);
 }
 
-/* Only the slopes of edges need to be tried: between two of them the distance is (a + b * alpha) /
- * sqrt(1 + alpha^2), which has no minimum inside. */
+/* Tries only the slopes of edges: between the slopes of two neighbouring edges the distance is (a +
+ * b * alpha) / sqrt(1 + alpha^2), which has no minimum inside. */
 struct joint supply_joint_bound(const struct supply *supply)
 {
     struct nearest nearest = {.distance = HUGE_VALL};

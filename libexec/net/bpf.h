@@ -1,4 +1,4 @@
-/* Calls bpf(2), and has words for the instructions of a BPF program. */
+/* Calls bpf(2), and has macros for the instructions of a BPF program. */
 #ifndef RTF_NET_BPF_H
 #define RTF_NET_BPF_H
 
@@ -36,6 +36,6 @@ static inline struct bpf_insn instruction(uint8_t code, uint8_t to, uint8_t from
     instruction(BPF_JMP | BPF_JNE | BPF_X, left, right, count, 0)
 #define END instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-enum { KEY = -4 }; /* offset on the stack */
+enum { KEY = -4 }; /* the offset of a key on the stack of the program */
 
 #endif

@@ -51,8 +51,8 @@ struct task {
     int pidfd;
     pid_t process;
     uid_t owner;
-    /* from: only sockets with this mark are changed; 0: sockets without a mark or with a mark of
-     * ours are changed, so that the last attachment wins. to: the new mark */
+    /* from: the child changes only sockets with this mark. 0: the child changes sockets without a
+     * mark or with a mark of rtf, so that the last attachment wins. to: the new mark */
     uint32_t from, to;
     uint64_t ticket; /* the ticket of the class; 0: remove the ticket */
 };
@@ -80,8 +80,8 @@ static bool is_socket(int directory, const char *name)
 
 enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* exit statuses of the child */
 
-/* Gives the socket the ticket and the mark. The order of ticket and mark does not matter: a socket
- * that has only one of the two counts as unmarked. */
+/* Gives the socket the ticket (tickets.h) and the mark. Their order does not matter, because a
+ * socket that has only one of the two counts as unmarked. */
 static bool give_mark(int fd, const struct task *task)
 {
     if (task->ticket == 0)
@@ -95,7 +95,7 @@ static void mark_one(const struct task *task, int number, int *refused)
 {
     const int fd = (int)syscall(SYS_pidfd_getfd, task->pidfd, number, 0);
     if (fd < 0)
-        return; /* closed meanwhile */
+        return; /* the process has closed the descriptor meanwhile */
     if (is_markable(fd, task) && !give_mark(fd, task))
         (*refused)++;
     close(fd);
@@ -138,8 +138,8 @@ static int run_child(void *task)
     _exit(mark_all(task));
 }
 
-/* Children that exceeded their time. Until such a child ends, nothing more is marked for its
- * owner. */
+/* The children that exceeded their time. Until such a child ends, no further socket is marked for
+ * its owner. */
 struct late {
     pid_t pid;
     uid_t owner;
@@ -171,22 +171,24 @@ static bool wait_for(pid_t child, int *status)
     return ended;
 }
 
-/* Starts the child with clone(CLONE_VM): no memory is copied, but the child has its own descriptors
- * and may block alone. The child is an ordinary thread (reset-on-fork), because the user decides
- * how much work the child has, and this work must not take time from other users' reservations. */
+/* Marks the sockets in a child. clone(CLONE_VM) copies no memory, but the child has its own
+ * descriptors, and if it blocks, only the child blocks. The child is not real-time (reset-on-fork):
+ * the user decides how much work the child has, and this work must not take time from other users'
+ * reservations. */
 static int mark_in_child(const struct task *task)
 {
     void *stack =
         mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return NO_CHILD;
-    struct task *own = stack; /* at the bottom of the stack, which the child does not reach */
+    /* a copy for the child at the bottom of its stack; the child's calls do not reach the bottom */
+    struct task *own = stack;
     *own = *task;
     int status = 0;
     const pid_t child = clone(run_child, (char *)stack + STACK, CLONE_VM | SIGCHLD, own);
     if (child > 0 && !wait_for(child, &status)) {
         (void)kill(child, SIGKILL);
-        /* `late` has room for the child: is_late was asked before */
+        /* `late` has room for the child, because the caller has called is_late before */
         late[late_count++] = (struct late){child, task->owner, stack};
         return NO_CHILD;
     }
@@ -197,18 +199,18 @@ static int mark_in_child(const struct task *task)
 static enum marking refuse(char *reason, pid_t tid, int ended)
 {
     static const char *const sentences[] = {
-        [TOO_MANY] = "it has more than 4096 descriptors: attach the thread before it opens them",
-        [NO_LOOK] = "its descriptors cannot be read",
-        [NO_MARK] = "one of its sockets cannot be marked",
+        [TOO_MANY] = "its process has more than 4096 descriptors: attach the thread before it opens them",
+        [NO_LOOK] = "the descriptors of its process cannot be read",
+        [NO_MARK] = "one of the sockets of its process cannot be marked",
         [NO_CHILD] =
             "marking its sockets took too long, because they are in use or the machine is busy"};
     snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, sentences[ended]);
     return MARKING_REFUSED;
 }
 
-/* Opens a pidfd of the thread's process, if the id still belongs to the thread. -1 with errno:
- * ESRCH: the thread has ended; another error (EMFILE, ENOMEM): not known, so the caller must not
- * report that the thread has ended. */
+/* Opens a pidfd of the thread's process, if the id still belongs to the thread. -1 with errno.
+ * ESRCH: the thread has ended. Another error (EMFILE, ENOMEM): it is not known whether the thread
+ * has ended, so the caller must not report its end. */
 static int hold(pid_t tid, uint64_t started_by, struct identity *identity)
 {
     errno = ESRCH;
@@ -234,8 +236,8 @@ static enum marking not_held(char *reason, pid_t tid)
     return MARKING_REFUSED;
 }
 
-/* Enters the thread into the map before existing sockets are marked, so that the BPF program marks
- * a socket that the thread opens meanwhile. */
+/* Enters the thread into the map of the BPF program, and then marks the existing sockets. In this
+ * order the BPF program marks a socket that the thread opens meanwhile. */
 enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark,
                           char reason[static MARKING_REASON])
 {

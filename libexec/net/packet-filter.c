@@ -7,8 +7,8 @@
 
 /* NOLINTBEGIN(misc-redundant-expression): BPF_LD, BPF_IMM and others are 0 */
 
-/* An unprivileged program cannot set a mark, and a mark set in another network namespace does not
- * leave that namespace. */
+/* Loads the filter. The filter may trust marks: an unprivileged program cannot set a mark, and a
+ * mark that is set in another network namespace does not leave that namespace. */
 int load_filter(int sockets, int tickets)
 {
     enum {

@@ -1,12 +1,14 @@
-/* The filter of an interface: a BPF program that returns the class of a packet. A packet counts as
- * reserved only if its socket has both the mark and the ticket of the class (tickets.h). */
+/* Loads the filter of an interface. The filter is a BPF program that returns the class of a packet.
+ * A packet counts as reserved only if its socket has both the mark and the ticket of the class
+ * (tickets.h). */
 #ifndef RTF_NET_PACKET_FILTER_H
 #define RTF_NET_PACKET_FILTER_H
 
-enum { TICKETS_OURS = 0x5254 /* the upper half of all our marks */ };
+enum { TICKETS_OURS = 0x5254 /* the upper half of all marks of rtf */ };
 
-/* Loads the program, which returns a packet's class; 0: other traffic. sockets, tickets: the maps
- * of the sockets' tickets and of the classes' tickets. Returns a descriptor; -1 with errno. */
+/* Loads the program, and returns its descriptor; -1 with errno. The program returns the class of a
+ * packet; 0: other traffic. sockets: the map with the tickets of sockets. tickets: the map with the
+ * tickets of classes. */
 int load_filter(int sockets, int tickets);
 
 #endif

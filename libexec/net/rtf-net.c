@@ -7,13 +7,13 @@
  * - rtf-net --remove INTERFACE... : restores the kernel's default qdisc
  *
  * Requests:
- * - op=check id interface : is the interface shaped by us? If not, why?
- * - op=class id interface class rate : shaping_class; class= from 16 to 65520, rate= in bytes per
- *   second
+ * - op=check id interface : says whether rtf-net shapes the interface, and if not, why
+ * - op=class id interface class rate : makes or changes a class (shaping_class); class= from 16
+ *   to 65520, rate= in bytes per second
  * - op=drop id interface class : removes the class
  * - op=settle id interface : removes all classes that no request has named since rtf-net started
- * - op=bind id class tid started_by owner : marking_bind
- * - op=unbind id class tid started_by : marking_unbind
+ * - op=bind id class tid started_by owner : marks the thread's sockets (marking_bind)
+ * - op=unbind id class tid started_by : removes the marks (marking_unbind)
  * - op=end id interface : restores the kernel's default qdisc
  *
  * Every request may be repeated. When the broker ends without op=end, the shaping stays, and new
@@ -40,13 +40,15 @@ enum { INTERFACES_MOST = 64 };
 static struct wire {
     const char *name;
     uint64_t capacity;
-    char reason[SERVE_REASON]; /* why the interface is not shaped by us; "": it is shaped */
+    /* the reason why rtf-net does not shape the interface; "": rtf-net shapes it */
+    char reason[SERVE_REASON];
     bool said[CLASS_MOST + 1];
 } * wires[INTERFACES_MOST];
 static int wire_count;
-static char no_marks[MARKING_REASON]; /* why no socket can be marked; "": marking works */
+/* the reason why rtf-net can mark no socket; "": rtf-net can mark sockets */
+static char no_marks[MARKING_REASON];
 
-static struct wire *settled; /* the interface that op=settle is about, for is_said */
+static struct wire *settled; /* the interface of the present op=settle, for is_said */
 
 static bool is_said(uint16_t class)
 {
@@ -81,7 +83,8 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
     if (strcmp(op, "end") == 0)
         return shaping_end(wire->name, reason) ? DONE : REFUSED;
     const bool has_class = get_class(request, &class), drops = has_class && strcmp(op, "drop") == 0;
-    /* even if the interface is not ours: another reservation will get the number of the class */
+    /* ends the ticket even if rtf-net does not shape the interface, because another reservation
+     * will get the number of the class */
     if (drops) {
         wire->said[class] = false;
         tickets_end(class);
@@ -104,7 +107,8 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
         return refuse(reason, "rate= is missing or exceeds the capacity");
     const bool is_new = !wire->said[class];
     const bool done = shaping_class(wire->name, class, is_new, rate, wire->capacity, reason);
-    /* a class that was only half made counts as not named, so the next request makes the rest */
+    /* a class that was only made in part does not count as named, so the next request makes the
+     * rest */
     wire->said[class] = done || !is_new;
     return done ? DONE : REFUSED;
 }
@@ -136,15 +140,15 @@ static enum done serve_op(const char *op, const struct paragraph *request,
     for (size_t i = 0; i < sizeof of_wires / sizeof *of_wires; i++)
         if (strcmp(op, of_wires[i]) == 0) {
             const enum done done = serve_wire(op, request, reason);
-            /* Repeat the request once: the broker does not repeat a removal. */
+            /* The request is served a second time, because the broker does not repeat a removal. */
             return done == REFUSED && shaping_is_lost() ? serve_wire(op, request, reason) : done;
         }
     return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason)
                                                                 : refuse(reason, "unknown op");
 }
 
-/* Keeps the rights to shape, to mark, and to reach other processes' sockets. No Landlock: a process
- * under Landlock may not take other processes' descriptors. */
+/* Keeps only the rights to shape, to mark, and to reach other processes' sockets. Does not use
+ * Landlock, because a process under Landlock may not take other processes' descriptors. */
 static bool confine(void)
 {
     static const int powers[] = {CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, -1};
@@ -190,7 +194,7 @@ static int start(int count, char **words)
     return serve(serve_op);
 }
 
-/* Calls `act` for each interface. Returns EX_OK, or `failed` if one of them fails. */
+/* Calls `act` for each interface. Returns EX_OK, or `failed` if one of the calls fails. */
 static int with_each(char **names, bool (*act)(const char *interface, char *reason), int failed)
 {
     char reason[SERVE_REASON];
@@ -215,7 +219,7 @@ int main(int argc, char **argv)
         return EX_USAGE;
     }
     if (!shaping_open()) {
-        fprintf(stderr, "rtf-net: no netlink socket: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-net: a netlink socket cannot be opened: %s\n", strerror(errno));
         return EX_OSERR;
     }
     return removes  ? with_each(argv + 2, shaping_end, EX_OSERR)

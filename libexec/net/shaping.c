@@ -31,7 +31,7 @@ enum {
  * (bytes per second), because the kernel refuses the rate 0. */
 enum { REST_SHARE = 100, REST_LEAST = 125 };
 
-static struct nl_sock *kernel; /* NULL after an error */
+static struct nl_sock *kernel; /* the netlink socket; NULL after an error */
 
 bool shaping_open(void)
 {
@@ -50,9 +50,9 @@ bool shaping_is_lost(void)
     return kernel == NULL;
 }
 
-/* Writes the reason and closes the socket. libnl counts requests and answers: after a request that
- * could not be sent, or an answer that could not be read, libnl would assign later answers to the
- * wrong requests. So the next request gets a new socket. */
+/* Writes the reason of a failure, and closes the netlink socket, so that the next request gets a
+ * new socket. libnl counts requests and answers. After a request that could not be sent, or an
+ * answer that could not be read, libnl would assign later answers to the wrong requests. */
 static bool no(char *reason, const char *interface, const char *what, int error)
 {
     snprintf(reason, SHAPING_REASON, "interface %s: %s: %s", interface, what, nl_geterror(error));
@@ -65,8 +65,8 @@ static bool is_open(const char *interface, char *reason)
 {
     if (shaping_open())
         return true;
-    snprintf(reason, SHAPING_REASON, "interface %s: no netlink socket: %s", interface,
-             strerror(errno));
+    snprintf(reason, SHAPING_REASON, "interface %s: a netlink socket cannot be opened: %s",
+             interface, strerror(errno));
     return false;
 }
 
@@ -87,7 +87,8 @@ static uint32_t handle(uint16_t minor)
 
 enum root { ROOT_DEFAULT, ROOT_OURS, ROOT_OTHERS, ROOT_UNKNOWN };
 
-/* Finds out whose root qdisc the interface has. The kernel's default qdisc has the handle 0. */
+/* Finds out whether the interface has rtf's root qdisc, the kernel's default, or another one. The
+ * kernel's default qdisc has the handle 0. */
 static enum root root_of(int index, char name[static IFNAMSIZ])
 {
     struct nl_cache *cache;
@@ -144,13 +145,14 @@ static int longest_frame(const char *interface)
     return (known && request.ifr_mtu > 1500 ? request.ifr_mtu : 1500) + 100;
 }
 
-/* Adds a queue to a class. HTB sends a TCP segment that the interface will split (up to 64 KiB) as
- * one packet, which blocks the link meanwhile. A token bucket that holds no more than one frame
- * splits such a packet before HTB sends it (tbf_segment of net/sched/sch_tbf.c). The bucket is
- * never empty, because HTB is slower. On an interface as fast as the bucket, 64 KiB take half a
- * millisecond, and no queue is needed. The kernel stores the bucket's size as whole
+/* Adds a queue to a class: a token bucket (tc-tbf(8)). Without the queue, HTB sends a TCP segment
+ * of up to 64 KiB, which the interface will split, as one packet, and this packet blocks the link.
+ * A token bucket that holds no more than one frame splits such a packet before HTB sends it
+ * (tbf_segment of net/sched/sch_tbf.c). The bucket never delays a packet, because its rate FAST is
+ * higher than the rate of HTB. If the interface is about as fast as the bucket, 64 KiB take only
+ * half a millisecond, and the class needs no queue. The kernel stores the bucket's size as whole
  * microseconds. */
-/* bytes per second; bytes per microsecond */
+/* FAST: bytes per second; A_MICROSECOND: the same rate in bytes per microsecond */
 enum { FAST = 200000000, A_MICROSECOND = FAST / 1000000 };
 static int add_queue(int index, const char *interface, uint16_t class, uint64_t capacity, int bytes)
 {
@@ -165,7 +167,8 @@ static int add_queue(int index, const char *interface, uint16_t class, uint64_t 
     return error;
 }
 
-/* Attaches the BPF program that tells the class of a packet. */
+/* Attaches the BPF program to the interface; the program tells the kernel the class of each
+ * packet. */
 static int add_filter(int index, int program)
 {
     struct tcmsg header = {.tcm_family = AF_UNSPEC,
@@ -216,7 +219,7 @@ static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priori
     return error;
 }
 
-/* True if the interface has our root qdisc, or a default root qdisc that we may replace. */
+/* True if the interface has the root qdisc of rtf, or a default root qdisc that rtf may replace. */
 static bool look(const char *interface, int index, enum root *root, char *reason)
 {
     char name[IFNAMSIZ] = "";
@@ -275,7 +278,7 @@ static int remove_class(int index, uint16_t minor)
     struct rtnl_class *class = class_of(index, minor, CLASS_ROOT);
     const int error = rtnl_class_delete(kernel, class);
     rtnl_class_put(class);
-    /* INVAL also means that there is no such qdisc */
+    /* the error INVAL may also mean that there is no such qdisc */
     return error == -NLE_OBJ_NOTFOUND || error == -NLE_NODEV || error == -NLE_INVAL ? 0 : error;
 }
 

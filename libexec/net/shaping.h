@@ -1,10 +1,11 @@
-/* Shapes what an interface sends by HTB (tc-htb(8)). The root qdisc is 5254:. Below it is one class
- * for the capacity of the link. Below that class are one class per reservation, with a guaranteed
- * rate and a share of the capacity that other classes leave, and one class for all other traffic,
- * with the lowest priority. A BPF program tells to which class a packet belongs (tickets.h).
+/* Shapes what an interface sends, with HTB (tc-htb(8)). The root qdisc is 5254:. Below the root is
+ * one class for the capacity of the link. Below this class is one class for each reservation, with
+ * a guaranteed rate, and with a share of the capacity that other classes leave. Beside these is one
+ * class for all other traffic, with the lowest priority. A BPF program tells to which class a
+ * packet belongs (tickets.h).
  *
- * The kernel does not check that the sum of the classes' rates fits into their parent's rate; the
- * plugin and the ledger guarantee that. */
+ * The kernel does not check that the sum of the classes' rates fits into their parent's rate. The
+ * plugin and the broker's ledger guarantee this. */
 #ifndef RTF_SHAPING_H
 #define RTF_SHAPING_H
 
@@ -23,14 +24,14 @@ bool shaping_is_lost(void);
 bool shaping_look(const char *interface, char reason[static SHAPING_REASON]);
 
 /* Sets up the interface. capacity: in bytes per second. An interface that is set up already keeps
- * its classes; only the filter is replaced. program: the filter's BPF program; -1: no socket can be
- * marked, and no filter is needed. False: *reason. An interface with another root qdisc is left
- * alone. */
+ * its classes; only the filter is replaced. program: the BPF program of the filter; -1: no socket
+ * can be marked, and no filter is needed. False: *reason, for example because the interface has a
+ * root qdisc of another program, which rtf does not change. */
 bool shaping_begin(const char *interface, uint64_t capacity, int program,
                    char reason[static SHAPING_REASON]);
 
 /* Makes or changes a class with the guaranteed `rate` and the maximum `capacity`, both in bytes per
- * second. is_new: the class may have no queue yet. */
+ * second. is_new: the class may have no queue yet, and gets one. */
 bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate,
                    uint64_t capacity, char reason[static SHAPING_REASON]);
 
@@ -41,7 +42,7 @@ bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAP
 bool shaping_settle(const char *interface, bool (*keep)(uint16_t class),
                     char reason[static SHAPING_REASON]);
 
-/* Restores the kernel's default qdisc. Does nothing if the qdisc is not ours. */
+/* Restores the kernel's default qdisc. Does nothing if the root qdisc is not rtf's. */
 bool shaping_end(const char *interface, char reason[static SHAPING_REASON]);
 
 #endif

@@ -15,7 +15,7 @@
 
 static int threads = -1, tickets = -1, sockets = -1, filter = -1, link_of_program = -1;
 
-/* The map's value for a thread's id. */
+/* The value in the map of attached threads. The key is the thread's id. */
 struct bound {
     uint32_t mark, uid;
     uint64_t ticket;
@@ -34,7 +34,8 @@ static int make_map(uint32_t value_size, const char *name)
     return bpf_call(BPF_MAP_CREATE, &attributes);
 }
 
-/* Describes the types of key and value of a socket's storage; the kernel requires both. */
+/* Describes the types of the key and the value of a socket's storage, because the kernel requires
+ * both. */
 static int describe_types(void)
 {
     enum { INTEGER = BTF_KIND_INT << 24 };
@@ -95,8 +96,8 @@ static void unset(int map, uint32_t key)
 
 /* NOLINTBEGIN(misc-redundant-expression): BPF_LD, BPF_IMM and others are 0 */
 
-/* Marks a new socket of an attached thread: first the ticket, then the mark. The program always
- * allows the socket. */
+/* Loads the program that gives a new socket of an attached thread first the ticket, then the mark.
+ * The program allows every socket. */
 static int load_marker(void)
 {
     enum { OUT_FROM_LOOKUP = 16, OUT_FROM_UID = 11, OUT_FROM_SOCKET = 4 };
@@ -110,8 +111,8 @@ static int load_marker(void)
         CALL(BPF_FUNC_map_lookup_elem),
         SKIP_IF(BPF_JEQ, BPF_REG_0, 0, OUT_FROM_LOOKUP),
         MOVE(BPF_REG_7, BPF_REG_0),
-        /* Lower half: the uid. It must be the uid of the attached thread: by now, a thread of
-         * another user may have the thread id. */
+        /* Lower half: the uid. The program compares it with the uid of the attached thread, because
+         * by now a thread of another user may have the thread's id. */
         CALL(BPF_FUNC_get_current_uid_gid),
         LOWER_HALF(BPF_REG_0),
         LOAD(BPF_W, BPF_REG_1, BPF_REG_7, offsetof(struct bound, uid)),

@@ -22,8 +22,8 @@ static pid_t last_number(const char *text, int *count)
     return last;
 }
 
-/* Returns the innermost number of NSpid in proc(5); *is_nested: NSpid has several numbers. 0: no
- * such thread. */
+/* Returns the id of the thread in its innermost pid namespace: the last number of NSpid in proc(5).
+ * 0: no such thread. *is_nested: NSpid has several numbers. */
 static pid_t number_inside(pid_t process, pid_t thread, bool *is_nested)
 {
     char path[64], line[256];

@@ -4,7 +4,7 @@
  *
  *     method call ──► who calls? ──► that user's worker ──► spool ──► verdict ──► reply or error
  *
- * Attack surface: this process parses messages from every user, and is the only one that can become
+ * Attack surface: this process parses messages from every user, and only this process can become
  * any user. So it reads no file of a user, gives up root before it serves, and cannot become root
  * again. A thread number in a message proves nothing: the broker's attach helper checks whose
  * thread it is. */
@@ -58,11 +58,13 @@ static struct options options = {.terms = {.spool = "/var/spool/rtf",
 struct caller {
     uid_t uid;
     pid_t process;
-    /* see thread.h: the process may end and its id be reused, while a child keeps the connection */
+    /* identifies the process together with its id (thread.h), because the process may end and its
+     * id may be reused while a child keeps the connection */
     uint64_t started_by;
 };
 
-/* The bus never reuses a unique name, so an entry stays valid. */
+/* A caller whose process and user are known, by its unique name on the bus. The bus never reuses a
+ * unique name, so an entry stays valid. */
 struct known {
     char *name;
     struct caller caller;
@@ -81,7 +83,7 @@ struct worker {
     uid_t uid;
     int socket;
     struct call *calls;
-    uint64_t used; /* last use, us of CLOCK_MONOTONIC */
+    uint64_t used; /* the time of the last use, us of CLOCK_MONOTONIC */
     sd_event_source *answers, *idle;
     UT_hash_handle hh;
 };
@@ -101,15 +103,16 @@ static void forget_all(void)
     }
 }
 
-/* Returns the present clock tick if the process lives: the process started by this tick, and a
- * later process with the same id starts after it. The bus tells the id of a process, but not when
- * the process started or connected. */
+/* Returns the present clock tick if the process lives. The process started at this tick or before,
+ * and a later process with the same id starts after this tick. This time is needed because the bus
+ * tells the id of a process, but not the time at which the process started or connected. */
 static uint64_t alive_now(pid_t process)
 {
     const uint64_t now = thread_now();
     const int pidfd = thread_open(process);
     if (pidfd < 0)
-        return 0; /* the process has ended; with 0, thread_is is false for any process */
+        /* the process has ended; with the time 0, thread_is returns false for any process */
+        return 0;
     close(pidfd);
     return now;
 }
@@ -195,8 +198,9 @@ static void use(struct worker *worker)
     (void)sd_event_now(event, CLOCK_MONOTONIC, &worker->used);
 }
 
-/* Ends a worker that no call has used for idle_after. A call does not set the timer again, but
- * notes its time in `used`: when the timer fires, it is set for the rest. */
+/* Ends a worker that no call has used for idle_after. A call does not set the timer, but notes its
+ * time in `used`. If the timer fires too early because of such a call, this function sets the timer
+ * for the rest of the time. */
 static int is_idle(sd_event_source *source, uint64_t time, void *argument)
 {
     struct worker *worker = argument;
@@ -275,8 +279,9 @@ static int give_job(struct worker *worker, sd_bus_message *message, struct job j
 
 /* ---- methods ---- */
 
-/* Requires the caller's uid before anything else, because all limits are per uid. The thread is
- * looked up by the worker, so a slow lookup delays only calls of the same user. */
+/* Passes a call to the worker of the caller's user. First finds the caller's uid, because all
+ * limits are per uid. The worker looks up the thread, so a slow lookup delays only calls of the
+ * same user. */
 static int ask_for(sd_bus_message *message, struct job job)
 {
     struct caller found;
@@ -373,8 +378,8 @@ static int make_high_priority_with_pid(sd_bus_message *message, void *unused, sd
     return process == 0 ? no_such_thread(message) : make_nice(message, process, thread, nice);
 }
 
-/* A client that reads the properties is about to make a call. So its uid is looked up and its
- * worker is started now. */
+/* Looks up the caller's uid, and starts the worker, when a client reads the properties: such a
+ * client is about to make a call. */
 static int make_ready(sd_event_source *source, void *message)
 {
     struct caller caller;
@@ -385,7 +390,8 @@ static int make_ready(sd_event_source *source, void *message)
     return 0;
 }
 
-/* Runs after the answer, so that the answer is not delayed. */
+/* Prepares for the call that the client will make. Runs after the answer to the client, so that it
+ * does not delay the answer. */
 static void expect_call(sd_bus *bus)
 {
     sd_bus_message *message = sd_bus_get_current_message(bus);
@@ -518,7 +524,8 @@ static bool forbid_root(void)
     return good;
 }
 
-/* Makes the capabilities effective again: after the change of uid they are only permitted. */
+/* Makes the capabilities effective again, because after the change of the uid they are only
+ * permitted. */
 static bool take_up(const int powers[])
 {
     if (capng_get_caps_process() != 0)
@@ -529,7 +536,7 @@ static bool take_up(const int powers[])
     return capng_apply(CAPNG_SELECT_CAPS) == 0;
 }
 
-/* Keeps only the rights to become a user and to set that user's groups. */
+/* Keeps only the rights to become another user, and to set the groups of this user. */
 static bool confine(void)
 {
     const struct passwd *account = account_to_be();
@@ -553,8 +560,8 @@ static bool confine(void)
     return forbid_root() && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* As sd_bus_open_system(3), but without descriptors in messages: close(2) of a file on a FUSE file
- * system takes as long as the file system's owner likes. */
+/* Like sd_bus_open_system(3), but accepts no descriptors in messages. A user could send a file on
+ * their FUSE file system, and close(2) of this file takes as long as the user likes. */
 static int open_bus(sd_bus **bus)
 {
     const char *address = secure_getenv("DBUS_SYSTEM_BUS_ADDRESS");
@@ -575,8 +582,8 @@ static sd_bus *take_bus(void)
     int error = open_bus(&bus);
     if (error < 0)
         die(EX_UNAVAILABLE, "the system bus", -error);
-    /* a restarted bus does not know us; end, so that a supervisor does not believe that we still
-     * serve */
+    /* a restarted bus does not know this program; so the program ends when the bus ends, and a
+     * supervisor sees that it no longer serves */
     (void)sd_bus_set_exit_on_disconnect(bus, true);
     error = sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_NAME, methods, NULL);
     if (error < 0)
@@ -602,7 +609,7 @@ int main(int argc, char **argv)
     int error = sd_event_default(&event);
     if (error >= 0)
         error = sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL);
-    /* Last: the service is complete when clients find it. */
+    /* The name is requested last, so that the service is complete when clients find it. */
     if (error >= 0)
         error = sd_bus_request_name(bus, BUS_NAME, 0);
     if (error < 0)

@@ -19,13 +19,13 @@
 #include "client.h"
 #include "thread.h"
 
-/* D-Bus clients give up after 25 s, but a program that sets up its sound thread does not wait so
- * long. */
+/* The time to wait for the broker's answer. D-Bus clients give up after 25 s, but a program that
+ * sets up its sound thread should not wait so long. */
 static const uint64_t answer_within = 5000000; /* us */
 
 static struct client client;
 static bool is_open;
-/* used by all calls */
+/* one watch for all waits of this worker */
 static struct client_watch watch = {.events = -1, .directory = -1, .spec = -1};
 
 static enum client_outcome open_spool(const struct terms *terms, bool create)
@@ -67,7 +67,7 @@ static char *write_spec(const struct terms *terms, const struct job *job, pid_t 
     return text;
 }
 
-/* Writes the spec. A thread that already has a spec asks for another priority: the spec is
+/* Writes the spec. If the thread already has a spec, it asks for another priority, and the spec is
  * changed. */
 static enum client_outcome put(const char *name, const char *text, ino_t *inode)
 {
@@ -149,17 +149,17 @@ static enum job_result result_without_verdict(enum client_outcome outcome)
                                        : JOB_FAILED;
 }
 
-/* Looks up the thread, and asks for it. The broker refuses a spec that is older than its thread.
- * But before the spec is written, the thread may end and its id be reused. ask() notices the end of
- * the thread by the pidfd, and withdraws the spec. */
+/* Looks up the thread, and asks the broker for a reservation for it. Before the spec is written,
+ * the thread may end, and another thread may get its id. (The broker itself only refuses a spec
+ * that is older than its thread.) So ask() checks by the pidfd whether the thread has ended, and
+ * then withdraws the spec. */
 static enum client_outcome ask_for(const struct terms *terms, const struct job *job,
                                    struct job_answer *answer)
 {
     const pid_t tid = caller_thread(job->caller, job->process, job->thread);
     const int pidfd = tid == 0 ? -1 : thread_open(tid);
     enum client_outcome outcome = CLIENT_OK;
-    /* checked after the look-up: so the caller was still the same process when the thread was
-     * looked up */
+    /* checks the caller after the look-up, so that the look-up has surely used the right process */
     if (pidfd < 0 || !thread_is(job->caller, job->started_by))
         say_no_thread(answer);
     else
@@ -169,8 +169,8 @@ static enum client_outcome ask_for(const struct terms *terms, const struct job *
     return outcome;
 }
 
-/* Serves one job. An open spool may have another broker by now, or may have been replaced. So a
- * failure is tried again with a newly opened spool. */
+/* Serves one job. The open spool may have another broker by now, or may have been replaced. So
+ * after a failure the worker opens the spool anew, and tries again. */
 static void serve(const struct terms *terms, const struct job *job, struct job_answer *answer)
 {
     const bool was_open = is_open;
@@ -186,8 +186,8 @@ static void serve(const struct terms *terms, const struct job *job, struct job_a
     close_spool();
 }
 
-/* Becomes the user; there is no way back. A uid without an account gets no groups: a group of the
- * same number may belong to other users. */
+/* Changes this process to the user for ever. A uid without an account gets no groups, because a
+ * group with the same number may belong to other users. */
 static bool become(uid_t uid)
 {
     const gid_t nogroup = 65534;
@@ -197,8 +197,8 @@ static bool become(uid_t uid)
         return false;
     if (uid == 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return false;
-    /* drops the capabilities: the kernel does this only when the uid changes from 0, and it was not
-     * 0 */
+    /* drops the capabilities; the kernel drops them only when the uid changes from 0, and the uid
+     * was not 0 */
     capng_clear(CAPNG_SELECT_CAPS);
     if (capng_apply(CAPNG_SELECT_CAPS) != 0 || setresuid(uid + 1, uid + 1, uid + 1) == 0)
         return false;
@@ -211,7 +211,7 @@ static void work(const struct terms *terms, int socket)
     struct job job;
     ssize_t got;
     watch.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    /* no request waits yet, so a failure is not reported: the first request tries again */
+    /* a failure is not reported, because no request waits yet; the first request tries again */
     if (open_spool(terms, false) != CLIENT_OK)
         close_spool();
     while ((got = recv(socket, &job, sizeof job, 0)) == sizeof job || (got < 0 && errno == EINTR)) {
@@ -233,7 +233,8 @@ int worker_start(const struct terms *terms, uid_t uid)
     pid_t child = fork();
     if (child == 0) {
         signal(SIGCHLD, SIG_DFL);
-        /* Closes the bus, and the sockets to the workers of other users. */
+        /* The child keeps only its own end of the socket: it closes the bus, and the sockets to the
+         * workers of other users. */
         if (dup2(ends[1], 3) != 3 || close_range(4, ~0U, 0) != 0 || !become(uid))
             _exit(EX_OSERR);
         work(terms, 3);

@@ -1,6 +1,6 @@
-/* A process with the rights of one calling user of rtf-rtkit(8) and no others. It writes the user's
- * spec into the spool, waits for the broker's answer, and returns the answer. Each active user has
- * one worker. */
+/* A worker is a process of rtf-rtkit(8) with the rights of one user who calls, and no other rights.
+ * The worker writes the user's spec into the spool, waits for the broker's answer, and returns the
+ * answer. Each active user has one worker. */
 #ifndef RTF_RTKIT_WORKER_H
 #define RTF_RTKIT_WORKER_H
 
@@ -10,8 +10,8 @@
 
 enum { WORKER_WHY = 600 };
 
-/* The parameters of a spec, except for the priority. A worker has one set for all threads. To give
- * a program a set of its own, choose the set in write_spec (worker.c). */
+/* The parameters of a spec, except for the priority. A worker uses the same parameters for all
+ * threads. To give a program other parameters, change write_spec (worker.c). */
 struct terms {
     const char *spool, *plugin; /* plugin = NULL: any plugin */
     uint64_t runtime, period;   /* us */
@@ -21,10 +21,12 @@ struct terms {
 struct job {
     uint64_t id;
     pid_t caller;             /* a process id in our namespace, from the bus */
-    uint64_t started_by;      /* see lib/thread.h */
+    uint64_t started_by;      /* a time at which the caller had its id (lib/thread.h) */
     uint64_t process, thread; /* ids in the caller's namespace; process = 0: the caller */
     unsigned priority;
-    int nice; /* below 0: the caller asks only for this nice value; 0: for real time */
+    /* below 0: the caller asks only for this nice value; 0: the caller asks for real-time
+     * scheduling */
+    int nice;
 };
 
 enum job_result { JOB_DONE, JOB_REFUSED, JOB_FULL, JOB_NO_BROKER, JOB_NO_THREAD, JOB_FAILED };

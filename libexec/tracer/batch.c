@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch that has so many events is full when its page of the kernel is taken. */
+/* A batch with this many events is full. It still takes the rest of the present page of the
+ * kernel. */
 enum { BATCH_MOST = 1 << 17 };
 
 static void take_name(void *context, pid_t thread, const char text[static RECORD_NAME])

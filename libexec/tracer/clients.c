@@ -9,7 +9,8 @@
 #include "thread.h"
 #include "watch-stream.h"
 
-/* A user's process that leaves so many bytes unread does not read at all. */
+/* If a user's process leaves this many bytes unread, rtf-watch concludes that the process does not
+ * read at all. */
 enum { UNSENT_MOST = 16 << 20 };
 
 struct datagram {
@@ -23,7 +24,8 @@ struct datagram {
 static struct datagram *datagram_new(enum watch_kind kind, size_t length)
 {
     struct datagram *datagram =
-        calloc(1, sizeof *datagram + sizeof(struct watch_head) + length); /* no old memory leaves */
+        /* zeroed, so that no old memory leaves this process */
+        calloc(1, sizeof *datagram + sizeof(struct watch_head) + length);
     if (datagram == NULL)
         abort(); /* the guard removes the instance */
     ((struct watch_head *)(void *)datagram->bytes)->kind = kind;
@@ -76,7 +78,8 @@ void client_open(struct client *client, int socket, uid_t uid, struct scrub scru
     client->last = &client->unsent;
 }
 
-/* A thread that began later may have the id of a thread of another user. */
+/* True if `other` is a thread of the same process and user as `tid`, and began before this client.
+ * A thread that began later may have got the id of a former thread of another user. */
 static bool look_at_relative(const struct client *client, pid_t tid, pid_t other)
 {
     struct identity own, identity;
@@ -85,8 +88,8 @@ static bool look_at_relative(const struct client *client, pid_t tid, pid_t other
            identity.start < client->began;
 }
 
-/* A user can have threads woken very often. So each batch asks once about each pair, and about few
- * pairs. */
+/* True if `other` is a relative of `tid` (scrub.h). A user can let threads wake each other very
+ * often. So for each batch, rtf-watch looks up few pairs, and each pair only once. */
 static bool is_relative(void *context, pid_t tid, pid_t other)
 {
     struct client *client = context;
@@ -184,9 +187,10 @@ static bool ends_in(const struct batch *batch, pid_t tid)
     return false;
 }
 
-/* A thread that is still there after the batch was there during the batch. Otherwise its end, if it
- * is recorded, bounds its records. Without this end, the records may be of a later thread. lost: a
- * bit for each thread that is not there any more. */
+/* Checks after a batch that each thread is still the user's. If it is, all records of the batch are
+ * the thread's. If it is not, and the batch has the end of the thread, the records before this end
+ * are the thread's. Without this end, the records may be of a later thread with the same id, and
+ * the thread is gone. Sets lost[] for each thread that is not the user's any more. */
 static void check_threads(struct client *client, const struct batch *batch, bool *lost)
 {
     for (size_t i = 0; i < client->scrub.count; i++) {
@@ -219,7 +223,8 @@ static void pass_name(struct client *client, struct scrub_thread *thread,
     queue(client, datagram, 1);
 }
 
-/* Before scrub_take, because a thread that ends is gone afterwards. */
+/* Queues the names of the user's threads in an event. Call this before scrub_take, because a thread
+ * that ends is gone after scrub_take. */
 static void pass_names(struct client *client, const struct event *event)
 {
     if (event->record.kind != RECORD_SWITCH)

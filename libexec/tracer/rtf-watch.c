@@ -4,15 +4,15 @@
  * paragraph (lib/paragraph.h):
  *
  *     op=begin id uid threads causes
- *                               with a descriptor: the socket of a user's process (watch-stream.h),
- *                               which gets the events of these threads, "TID:STARTED_BY ...";
- *                               causes 1: also what tells causes
+ *                               comes with a descriptor: the socket of a user's process
+ *                               (watch-stream.h), which gets the events of these threads,
+ *                               "TID:STARTED_BY ..."; causes 1: also the events that tell why jobs are late
  *     op=gone  tid              this thread is not attached any more
  *
  *     event=done id             this process gets nothing more
  *
- * rtf-watch reads no byte of a user. The kernel's events name the threads of all users. So all that
- * leaves goes through scrub.h, and each thread is checked again before its records leave.
+ * rtf-watch reads no byte of a user. The kernel's events name the threads of all users. So all data
+ * for a user go through scrub.h, and each thread is checked again before its records leave.
  *
  * rtf-watch has no real-time priority: a user who traces a lot disturbs nobody's reservation. The
  * instance in tracefs ends with this process (watch/trace-instance.h). */
@@ -42,8 +42,8 @@
 enum { TRACEFS = 3, BROKER = 0, EVENTS = 1, FIRST_CLIENT = 2 };
 
 static struct {
-    struct events *events; /* NULL: there are none */
-    char why[EVENTS_WHY];  /* why there are none */
+    struct events *events; /* NULL: the kernel cannot record events */
+    char why[EVENTS_WHY];  /* the reason if `events` is NULL */
     struct batch batch;
     bool records;
     struct client clients[CLIENTS_MAX];
@@ -68,8 +68,8 @@ static void add_threads(const struct client *client, pid_t *threads, size_t *cou
         threads[(*count)++] = client->scrub.threads[i].tid;
 }
 
-/* Lists the threads of all clients. First come those of clients that ask for causes: returns their
- * number. */
+/* Lists the threads of all clients. The threads of clients that ask for causes come first. Returns
+ * the number of these. */
 static size_t list_threads(pid_t *threads, size_t *count)
 {
     for (int i = 0; i < CLIENTS_MAX; i++)
@@ -82,8 +82,8 @@ static size_t list_threads(pid_t *threads, size_t *count)
     return causes;
 }
 
-/* Has the kernel record the events of the threads of all clients. A thread that is gone is not
- * left out, because its records do not leave anyway. */
+/* Makes the kernel record the events of the threads of all clients. The list still has threads that
+ * are gone; their records never leave (scrub.h). */
 static bool follow_all(void)
 {
     static pid_t threads[CLIENTS_MAX * WATCH_THREADS];
@@ -129,8 +129,8 @@ static void refuse(struct client *client, int error)
     client->causes = false; /* from now on the client has no part in events_follow_causes */
     client_refuse(client, too_many ? EX_TEMPFAIL : EX_UNAVAILABLE,
                   watch.events == NULL ? watch.why
-                  : too_many           ? "more than 64 threads would be looked at at the same time"
-                                       : "the events of the scheduler cannot be switched on");
+                  : too_many ? "the users who run rtf why would have more than 64 threads in all"
+                             : "the events of the scheduler cannot be switched on");
 }
 
 static void begin(struct client *client, bool causes)
@@ -147,7 +147,7 @@ static void begin(struct client *client, bool causes)
                  events_know_timers(watch.events), causes ? events_causes(watch.events) : 0);
 }
 
-/* The user's process has shut its socket down, or has ended. */
+/* Call this when the user's process has shut its socket down, or has ended. */
 static void end(struct client *client)
 {
     if (client->ends) {
@@ -241,7 +241,7 @@ static bool obey(const struct paragraph *said, int *socket)
     return true;
 }
 
-/* False: the broker has ended. */
+/* Reads one datagram of the broker, and obeys it. False: the broker has ended. */
 static bool hear(void)
 {
     static struct paragraph_input input;
@@ -336,6 +336,7 @@ int main(void)
     }
     while (turn())
         ;
-    /* no atexit(3): sanitizers would look for leaks with calls that the filter refuses */
+    /* _exit runs no functions of atexit(3): with them, sanitizers look for leaks by calls that the
+     * filter refuses */
     _exit(EX_OK);
 }

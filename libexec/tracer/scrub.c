@@ -28,13 +28,15 @@ struct scrub_thread *scrub_find(const struct scrub *scrub, pid_t tid)
     return thread == NULL || thread->is_gone ? NULL : thread;
 }
 
-/* A number in the place of the timer's address, which would tell where the kernel's memory is. */
+/* Returns a number that replaces the timer's address, because the address would tell where the
+ * kernel's memory is. */
 static uint64_t timer_number(const struct scrub_thread *thread, int timer)
 {
     return (uint64_t)thread->tid << TIMER_BITS | (uint64_t)(timer + 1);
 }
 
-/* An ordinary thread waits for all kinds of threads. It is told nothing about them. */
+/* Tells which threads had the CPU while a real-time thread waited. Tells nothing about the wait of
+ * an ordinary thread, because all kinds of threads run before it. */
 static void tell_wait(const struct scrub *scrub, struct scrub_thread *thread,
                       const struct record *record, struct record *seen)
 {
@@ -94,8 +96,9 @@ static bool take_throttle(const struct scrub *scrub, const struct record *record
     return true;
 }
 
-/* A timer may belong to another thread, or to a CPU: of each start in the context of an own thread,
- * whose record has the time of its end, one end may be seen. */
+/* Takes the end of a timer. A timer may belong to another thread, or to a CPU. So the user sees one
+ * end for each start in the context of an own thread. This tells the user nothing new, because the
+ * record of the start has the time of the end. */
 static bool take_replenish(const struct scrub *scrub, const struct record *record,
                            struct record *seen)
 {

@@ -55,8 +55,8 @@ bool awake_begin(void)
     return error == 0;
 }
 
-/* A thread of SCHED_IDLE on a busy CPU may have to wait for minutes until it can end. So it becomes
- * ordinary, if the kernel allows this: RLIMIT_NICE bounds who may leave SCHED_IDLE. */
+/* Ends the threads. A SCHED_IDLE thread on a busy CPU may wait for minutes until it can end. So
+ * each thread first becomes ordinary, if RLIMIT_NICE lets it leave SCHED_IDLE. */
 void awake_end(void)
 {
     const struct sched_param none = {0};

@@ -1,11 +1,11 @@
-/* Keeps all CPUs from idling: on each CPU, a thread of SCHED_IDLE runs when no other thread can.
- * Some virtual machines lose events in the context of a CPU's idle thread. */
+/* Keeps all CPUs from idling, because some virtual machines lose events of idle CPUs. On each CPU,
+ * a SCHED_IDLE thread runs when no other thread can run. */
 #ifndef RTF_WATCH_AWAKE_H
 #define RTF_WATCH_AWAKE_H
 
 #include <stdbool.h>
 
-/* Starts the threads. False with errno: some CPUs may idle. Call awake_end in either case. */
+/* Starts the threads. False with errno: some CPUs may idle. Call awake_end also after false. */
 bool awake_begin(void);
 void awake_end(void);
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* Linux numbers these calls alike on all machines. Older headers lack them. */
+/* These calls have the same numbers on all machines. Older headers lack them. */
 enum { FUTEX_WAITV = 449, FUTEX_WAIT = 455 };
 
 /* A machine may lack some of these calls. */

@@ -1,4 +1,5 @@
-/* System calls by the reason for which threads sleep in them, as far as the number of a call tells. */
+/* Sorts system calls by the reason for which a thread sleeps in them, as far as the number of the
+ * call tells the reason. */
 #ifndef RTF_WATCH_CALL_KINDS_H
 #define RTF_WATCH_CALL_KINDS_H
 
@@ -6,7 +7,9 @@
 
 enum call_kind {
     CALL_OTHER,
-    CALL_PAUSE, /* a time, or any of several events: a thread waits so for its next job */
+    /* waits for a time, or for any of several events: a thread waits in this way for its next
+     * job */
+    CALL_PAUSE,
     CALL_YIELD, /* sched_yield(2): a SCHED_DEADLINE thread waits for its next period */
     CALL_LOCK   /* futex(2): locks, semaphores and conditions of the C library */
 };

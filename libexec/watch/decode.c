@@ -204,7 +204,8 @@ static void take_switch(const struct found *found, struct record *record,
     listener->name(context, record->next, text);
 }
 
-/* Makes the record of a timer. The filter of the kernel (trace-events.c) passes only timers that replenish. */
+/* Makes the record of a timer. The kernel's filter (trace-events.c) passes only timers that
+ * replenish threads. */
 static void take_timer(const struct found *found, struct record *record)
 {
     record->timer = number(found, TIMER);
@@ -216,7 +217,8 @@ static void take_timer(const struct found *found, struct record *record)
         record->kind = RECORD_REPLENISH;
 }
 
-/* A thread that an interrupt has stopped does not wake the thread that the interrupt wakes. */
+/* Makes the record of a wake-up. In an interrupt, the thread that the interrupt has stopped is not
+ * the waker. */
 static void take_waking(const struct found *found, struct record *record)
 {
     record->kind = RECORD_WAKING;
@@ -297,7 +299,7 @@ void decoder_take_page(struct decoder *decoder, uint16_t cpu, void *page,
     }
 }
 
-/* ---- names in a page ---- */
+/* ---- names of threads in a page ---- */
 
 static void make_plain(unsigned char *data, struct field field)
 {

@@ -13,16 +13,16 @@
 struct decoder;
 
 /* `take` is called for each record, and `name` with the names of both threads of a RECORD_SWITCH. A
- * name is any text of a user, of up to RECORD_NAME bytes. `missed` is called if the kernel had no
- * room for events of a CPU. */
+ * name has up to RECORD_NAME bytes, which a user may have chosen freely. `missed` is called if the
+ * kernel had no room for events of a CPU. */
 struct decoder_listener {
     void (*take)(void *context, const struct record *record);
     void (*name)(void *context, pid_t thread, const char name[static RECORD_NAME]);
     void (*missed)(void *context, uint16_t cpu);
 };
 
-/* The events that a decoder knows. DECODE_EVENTS: how many events each recording
- * has. DECODE_ALL: how many there are; a kernel may lack some of the others, which tell causes. */
+/* The events that a decoder knows. Each recording has the first DECODE_EVENTS events. The events
+ * from there to DECODE_ALL tell why jobs are late, and a kernel may lack some of them. */
 enum decode_event {
     DECODE_SWITCH,
     DECODE_WAKING,
@@ -37,11 +37,11 @@ enum decode_event {
     DECODE_RESUME,
     DECODE_SOFT_INTERRUPT,
     DECODE_SOFT_RESUME,
-    DECODE_TICK, /* of the CPU's own timer */
+    DECODE_TICK, /* an interrupt of the CPU's own timer */
     DECODE_TICK_RESUME,
     DECODE_ALL
 };
-/* "sched/sched_switch" */
+/* Returns the path of the event in tracefs, such as "sched/sched_switch". */
 const char *decode_event_path(enum decode_event event);
 
 /* Makes a decoder. NULL: the kernel lacks one of the first DECODE_EVENTS events, or a field. */

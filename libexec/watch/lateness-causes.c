@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* In fewer jobs than this there is nothing that is usual. */
+/* The usual time of a cause is the median over the jobs that were in time. With fewer of these
+ * jobs, no time is usual. */
 enum { USUAL_LEAST = 3 };
 
 /* ---- jobs ---- */
@@ -21,7 +22,7 @@ static bool has_pause(const struct stretches *stretches)
     return false;
 }
 
-/* The first job is left out, because its release is not recorded. */
+/* Leaves out the first job, because its release is not recorded. */
 bool jobs_find(const struct stretches *stretches, int64_t deadline, struct job **jobs,
                size_t *count)
 {
@@ -84,7 +85,8 @@ static void add_stretch(struct explained_job *explained, const struct stretch *s
         *longest = part;
 }
 
-/* Returns the first stretch that may touch the next job. */
+/* Adds the stretches that lie within the job. Returns the number of the first stretch that may
+ * touch the next job. */
 static size_t add_stretches(struct explained_job *explained, const struct stretches *stretches,
                             size_t first)
 {
@@ -137,8 +139,10 @@ static void find_usual(const struct explained_job *jobs, size_t count, int64_t *
 
 /* ---- the cause ---- */
 
-/* A thread that runs longer than its runtime is throttled or made ordinary for this reason. The
- * kernel counts the time of interrupts as time of the thread that they interrupt. */
+/* Sets the weights: for each cause, the time beyond its usual time. If the thread used more than
+ * its runtime, it was throttled or made ordinary because of this overrun. So these times count for
+ * CAUSE_OVERRUN. They count for CAUSE_INTERRUPT if interrupts took more time than the overrun,
+ * because the kernel counts the time of interrupts as time of the thread. */
 static void weigh(struct explained_job *explained, int64_t runtime,
                   const int64_t usual[static CAUSES])
 {
@@ -172,8 +176,9 @@ static void move_first(enum cause order[static CAUSES], size_t from)
     order[0] = cause;
 }
 
-/* The lost time may belong to any one cause. The largest cause is known if it is still the largest
- * when the lost time belongs to the second. */
+/* Puts the largest cause first. The lost time may belong to any cause. So the largest cause is
+ * certain only if it stays the largest even when all lost time belongs to the second largest.
+ * Otherwise CAUSE_NOT_KNOWN is first. */
 static void put_in_order(struct explained_job *explained)
 {
     enum cause *order = explained->order;

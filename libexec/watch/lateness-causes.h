@@ -13,7 +13,8 @@
 #include "stretches.h"
 
 enum cause {
-    CAUSE_OVERRUN, /* the thread ran longer than its runtime; also the throttles that follow */
+    /* the thread ran longer than its runtime; and the throttles that follow from this */
+    CAUSE_OVERRUN,
     CAUSE_THROTTLED,
     CAUSE_LOCK,
     CAUSE_INTERRUPT,
@@ -24,7 +25,7 @@ enum cause {
     CAUSE_ORDINARY,
     CAUSE_HOST,
     CAUSE_STOPPED,
-    CAUSE_SLEPT, /* within a job that the program has marked */
+    CAUSE_SLEPT, /* the thread slept within a job that the program has marked */
     CAUSE_NOT_KNOWN,
     CAUSES
 };
@@ -38,21 +39,22 @@ struct job {
 
 struct explained_job {
     struct job job;
-    uint32_t number; /* among all jobs, from 1 */
+    uint32_t number; /* the number of the job among all jobs, from 1 */
     int64_t ran;
-    int64_t times[CAUSES];          /* CAUSE_OVERRUN: what the thread ran beyond its runtime */
-    int64_t weights[CAUSES];        /* what counts for the choice of the cause */
+    int64_t times[CAUSES]; /* CAUSE_OVERRUN: what the thread ran beyond its runtime */
+    /* the times by which the causes are ordered: without the usual time of each cause */
+    int64_t weights[CAUSES];
     enum cause order[CAUSES];       /* first the cause of the lateness, then the others by size */
     struct stretch longest[CAUSES]; /* the longest stretch of the cause */
 };
 
 /* Finds the jobs of a thread that does not mark them. A job begins when a pause ends, and ends when
- * the next pause begins. A thread that never pauses has a job between two sleeps. Returns the
- * number of jobs, and sets *jobs (free it). false: there is no memory. */
+ * the next pause begins. If the thread never pauses, each time between two sleeps is a job. Returns
+ * the number of jobs, and sets *jobs (free it). false: there is no memory. */
 bool jobs_find(const struct stretches *stretches, int64_t deadline, struct job **jobs,
                size_t *count);
 
-/* Explains the late ones of the jobs, which are in the order of their releases. runtime, ns; 0:
+/* Explains the late jobs among `jobs`, which are in the order of their releases. runtime: ns; 0:
  * not stated. Sets *late (free it). False: there is no memory. */
 bool lateness_explain(const struct stretches *stretches, const struct job *jobs, size_t job_count,
                       int64_t runtime, struct explained_job **late, size_t *late_count);

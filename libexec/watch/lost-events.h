@@ -1,6 +1,6 @@
-/* Events of the scheduler get lost in some contexts, and the kernel does not count them. A lost event
- * is found by the chain of the threads of a CPU: the thread that leaves a CPU must be the one that
- * got the CPU. */
+/* Events of the scheduler get lost in some contexts, and the kernel does not count them. The chain
+ * of threads on a CPU shows a lost event: the thread that leaves a CPU must be the thread that got
+ * this CPU last. */
 #ifndef RTF_WATCH_LOST_EVENTS_H
 #define RTF_WATCH_LOST_EVENTS_H
 
@@ -10,17 +10,17 @@
 
 #include "record.h"
 
-/* The thread that has the CPU by the records, and since when. */
+/* The thread that has the CPU according to the records, and the time since when. */
 struct chain {
     bool known;
     pid_t thread;
     int64_t since;
 };
 
-/* True: an event of the CPU between the last record and this RECORD_SWITCH is lost. */
+/* True if an event of the CPU between the last record and this RECORD_SWITCH is lost. */
 bool lost_event_before(const struct chain *chain, const struct record *record);
 
-/* Takes the thread that gets the CPU by this record. */
+/* Notes the thread that gets the CPU by this record. */
 void chain_follow(struct chain *chain, const struct record *record);
 
 #endif

@@ -3,15 +3,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A longer wait is explained by its last part. */
+/* LAST: how many stays of threads on each CPU are kept. Only the last LAST stays of a longer wait
+ * count. */
 enum { LAST = 64, WAIT_KINDS = WAIT_LOST + 1 };
 
-/* A thread had the CPU from this time until the beginning of the next stay. */
+/* A stay: a thread had the CPU from the time `from` until the beginning of the next stay. */
 struct stay {
     int64_t from;
     pid_t thread;
     int16_t priority;
-    bool is_lost; /* which thread had the CPU is not known */
+    bool is_lost; /* it is not known which thread had the CPU */
 };
 
 struct cpu_stays {
@@ -59,7 +60,8 @@ static enum wait_kind kind_of(const struct stay *stay, const struct record *reco
     return stay->priority <= record->next_priority ? WAIT_OTHERS : WAIT_LOWER;
 }
 
-/* True if one of the stays from number `first` to before `last` is of the same thread. */
+/* True if an earlier stay, from number `first` on, is of the same thread as the stay number
+ * `last`. */
 static bool is_counted(const struct cpu_stays *of, unsigned first, unsigned last)
 {
     for (unsigned i = first; i < last; i++)
@@ -81,7 +83,8 @@ struct occupancy_wait occupancy_explain(const struct occupancy *occupancy,
     while (first > 0 && end - first < LAST - 1 && of->last[first % LAST].from > since)
         first--;
     if (first == 0 && of->last[0].from > since && of->count <= LAST)
-        times[WAIT_LOST] = of->last[0].from - since; /* before the first record of the CPU */
+        /* the part of the wait before the first record of the CPU */
+        times[WAIT_LOST] = of->last[0].from - since;
     for (unsigned i = first; i < end; i++) {
         const struct stay *stay = &of->last[i % LAST];
         const enum wait_kind kind = kind_of(stay, record);

@@ -1,5 +1,5 @@
-/* Remembers for a while which threads had each CPU, to say who had the CPU while a thread waited for it. Needs each change
- * of the running thread, on all CPUs. */
+/* Remembers for a while which threads had each CPU, to say who had the CPU while a thread waited
+ * for it. The caller must pass each change of the running thread, on all CPUs. */
 #ifndef RTF_WATCH_OCCUPANCY_H
 #define RTF_WATCH_OCCUPANCY_H
 
@@ -17,7 +17,7 @@ void occupancy_free(struct occupancy *occupancy);
 void occupancy_take(struct occupancy *occupancy, const struct record *record);
 
 struct occupancy_wait {
-    enum wait_kind kind; /* what took the largest part of the wait */
+    enum wait_kind kind; /* the kind that took the largest part of the wait */
     uint16_t others;     /* WAIT_OTHERS: how many threads */
 };
 

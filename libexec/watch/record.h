@@ -10,10 +10,12 @@
 enum { RECORD_NAME = 16 };
 
 enum record_kind {
-    RECORD_SWITCH,   /* `thread` leaves the CPU `cpu`, and `next` gets the CPU */
-    RECORD_WAKING,   /* `thread` is being woken */
-    RECORD_MIGRATE,  /* `thread` moves to the CPU `to_cpu` */
-    RECORD_THROTTLE, /* in the context of `thread`, a replenishment timer starts, until `expires` */
+    RECORD_SWITCH,  /* `thread` leaves the CPU `cpu`, and `next` gets the CPU */
+    RECORD_WAKING,  /* `thread` is being woken */
+    RECORD_MIGRATE, /* `thread` moves to the CPU `to_cpu` */
+    /* in the context of `thread`, a timer starts that will replenish a runtime at the time
+     * `expires` */
+    RECORD_THROTTLE,
     RECORD_REPLENISH, /* a replenishment timer has expired on the CPU `cpu` */
     /* only if the recording asks for causes (events_follow_causes) */
     RECORD_CALL,      /* `thread` enters the system call `call` */
@@ -30,8 +32,9 @@ enum {
     STATE_ENDED = 0x30 /* any of these bits: the thread has ended */
 };
 
-/* RECORD_WAKING, `state`: an interrupt wakes the thread. RECORD_INTERRUPT, `state`: the interrupt is
- * the one of the CPU's own timer. */
+/* Values of `state`. In a RECORD_WAKING, WOKEN_BY_INTERRUPT says that an interrupt wakes the
+ * thread. In a RECORD_INTERRUPT, INTERRUPT_OF_TIMER says that the interrupt comes from the CPU's
+ * own timer. */
 enum { WOKEN_BY_INTERRUPT = 1, INTERRUPT_OF_TIMER = 1 };
 
 /* The threads that had the CPU while `next` waited for it. */
@@ -39,7 +42,7 @@ enum wait_kind {
     WAIT_NOT_TOLD,
     WAIT_OTHERS, /* real-time threads of the same or a higher rank */
     WAIT_LOWER,  /* threads of a lower rank: the kernel keeps some time for ordinary threads */
-    WAIT_NONE,   /* none: the CPU was idle */
+    WAIT_NONE,   /* no thread: the CPU was idle */
     WAIT_LOST    /* an event of this CPU is lost */
 };
 
@@ -50,7 +53,8 @@ struct record {
     uint16_t cpu, to_cpu;
     uint16_t state;                  /* RECORD_SWITCH: the state of `thread` */
     int16_t priority, next_priority; /* RECORD_SWITCH: -1: SCHED_DEADLINE, 0 to 98: real-time */
-    /* 0: the idle thread of the CPU. RECORD_WAKING, `next`: the thread that wakes; 0: not told */
+    /* thread 0 is the idle thread of the CPU. RECORD_WAKING: `next` is the thread that wakes
+     * `thread`; 0: not told */
     pid_t thread, next;
     uint16_t others; /* WAIT_OTHERS: how many threads had the CPU */
     uint16_t call;   /* RECORD_CALL: its number */

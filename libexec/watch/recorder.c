@@ -68,7 +68,7 @@ static bool recorder_follow(struct recorder *recorder, const pid_t *threads, siz
         events_follow_causes(recorder->events, threads, causes ? count : 0))
         return true;
     if (errno == E2BIG) {
-        snprintf(why, EVENTS_WHY, "the causes of at most %d threads can be told at a time",
+        snprintf(why, EVENTS_WHY, "rtf why can look at %d threads at most: name fewer reservations",
                  (int)EVENTS_CAUSES);
         return false;
     }

@@ -10,14 +10,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Waits for the end of the process `watched`. At that time the kernel has closed all its files, and
- * so the directory can be removed. */
+/* Waits for the end of the process `watched`, and removes the directory. At that time the kernel
+ * has closed all files of that process, so the directory can be removed. */
 __attribute__((noreturn)) static void guard(int watched, int root, const char *path)
 {
     struct pollfd end = {.fd = watched, .events = POLLIN};
     sigset_t all;
     sigfillset(&all);
-    (void)setsid(); /* Ctrl-C on the terminal ends only the process that is guarded */
+    /* a session of its own, so that Ctrl-C on the terminal ends only the process that records */
+    (void)setsid();
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)prctl(PR_SET_NAME, "rtf-watch-guard");
     (void)!chdir("/");

@@ -1,4 +1,5 @@
-/* A process that removes a recording from the kernel when the process that records is killed. */
+/* The guard process. If the process that records is killed, the guard removes the recording from
+ * the kernel. */
 #ifndef RTF_WATCH_RECORDING_GUARD_H
 #define RTF_WATCH_RECORDING_GUARD_H
 
@@ -8,7 +9,8 @@
  * below `root`. -1 with errno. */
 pid_t start_guard(int root, const char *path);
 
-/* Ends the process *process, and sets *process to -1. 0 or less: there is none. */
+/* Ends the process *process, and sets *process to -1. If *process is 0 or less, there is no guard,
+ * and the function does nothing. */
 void end_guard(pid_t *process);
 
 #endif

@@ -23,7 +23,7 @@ unsigned recording_cpus(const struct recording *recording);
  * RECORDING_MOST records, or there is no memory. */
 bool recording_add(struct recording *recording, const struct record *record);
 
-/* Notes the name of a thread, which may have any bytes; replaces an earlier name. */
+/* Notes the name of a thread. The name may have any bytes, and replaces an earlier name. */
 void recording_put_name(struct recording *recording, pid_t thread,
                         const char text[static RECORD_NAME]);
 
@@ -36,11 +36,13 @@ void recording_each_name(const struct recording *recording,
                          void (*take)(void *context, pid_t thread, const char *name),
                          void *context);
 
-/* How often the kernel had no room for events of this CPU. */
+/* recording_dropped returns how often the kernel had no room for events of this CPU. recording_drop
+ * adds to this number. */
 uint64_t recording_dropped(const struct recording *recording, unsigned cpu);
 void recording_drop(struct recording *recording, unsigned cpu, uint64_t times);
 
-/* All records, in the order of their times. The recording owns them. NULL: there is no memory. */
+/* Returns all records, in the order of their times. The recording owns the records. NULL: there is
+ * no memory. */
 const struct record *recording_records(struct recording *recording, size_t *count);
 
 #endif

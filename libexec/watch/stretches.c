@@ -7,26 +7,27 @@
 
 enum { ORDINARY = 100, STOPPED = 0x4 | 0x8, NOT_INTERRUPTIBLE = 0x2 };
 
-/* The tick may come so much later than planned without a cause, ns. */
+/* The tick of a CPU may come this much late, ns, before the delay counts as time of the host. */
 static const int64_t tick_slack = 300000;
 
 enum place { NOT_KNOWN, IN_CALL, OUTSIDE };
 
-/* The thread as the records show it, beyond the timeline. */
+/* The state of the thread, as far as the records tell more than the timeline. */
 struct watching {
     const struct stretches_source *source;
     const struct traced *thread;
-    struct occupancy *occupancy;          /* NULL: the records tell themselves who had a CPU */
+    /* NULL: each record tells itself which threads had the CPU (record.wait) */
+    struct occupancy *occupancy;
     struct stretches sleeps, waits, cuts; /* cuts: times of a run in which the thread did not run */
     enum place place;
     uint16_t call;
     struct record left; /* the record by which the thread left its CPU */
     bool is_asleep, has_cpu, failed;
-    bool faulted;        /* since the last system call, or since the last sleep */
+    bool faulted;        /* a page fault has come since the last system call or sleep */
     int64_t ready_since; /* 0: not known */
-    int64_t ticked;      /* since when the tick is due after a tick's length */
+    int64_t ticked;      /* the next tick is due one tick length after this time */
     int64_t interrupted;
-    unsigned depth; /* of interrupts */
+    unsigned depth; /* how many interrupts are nested now; 0: none */
 };
 
 /* ---- lists ---- */
@@ -55,7 +56,8 @@ void stretches_free(struct stretches *stretches)
 
 /* ---- sleeps ---- */
 
-/* An interrupt that wakes a thread of its own accord is that of a timer or of a device. */
+/* Returns the kind of a sleep that has ended. If an interrupt ended the sleep, a timer or a device
+ * woke the thread, and no other thread did. */
 static enum stretch_kind kind_of_sleep(const struct watching *watching, bool by_interrupt)
 {
     const bool is_interruptible = (watching->left.state & NOT_INTERRUPTIBLE) == 0;
@@ -63,7 +65,7 @@ static enum stretch_kind kind_of_sleep(const struct watching *watching, bool by_
         return STRETCH_STOPPED;
     if (watching->place == OUTSIDE && is_interruptible && watching->source->has_faults &&
         !watching->faulted)
-        return STRETCH_STOPPED; /* frozen */
+        return STRETCH_STOPPED; /* the freezer of a cgroup has stopped the thread */
     if (watching->place == OUTSIDE)
         return STRETCH_FAULT;
     if (watching->place == NOT_KNOWN)
@@ -79,7 +81,8 @@ static enum stretch_kind kind_of_sleep(const struct watching *watching, bool by_
     return by_interrupt ? STRETCH_PAUSE : STRETCH_CALL;
 }
 
-/* waking NULL: the record that ends the sleep is lost, or the recording has ended. */
+/* Adds a sleep that ends at `time`. waking NULL: the record that ends the sleep is lost, or the
+ * recording has ended. */
 static void end_sleep(struct watching *watching, int64_t time, const struct record *waking,
                       bool is_lost)
 {
@@ -97,8 +100,8 @@ static void end_sleep(struct watching *watching, int64_t time, const struct reco
 
 /* ---- times in which nothing ran ---- */
 
-/* While a thread has a CPU, the CPU's timer interrupts it once in each tick. If an interrupt comes
- * late, nothing ran on the CPU for at least this time. */
+/* While a thread has a CPU, the CPU's timer interrupts it once in each tick. If this interrupt
+ * comes late, nothing ran on the CPU for at least the time by which it is late. */
 static void note_tick(struct watching *watching, int64_t time)
 {
     const int64_t late = time - watching->ticked - watching->source->tick;
@@ -231,8 +234,8 @@ static void take(struct watching *watching, const struct record *record)
 struct merging {
     const struct watching *watching;
     struct stretches *into;
-    size_t sleep, wait, cut; /* the next of each list */
-    int64_t at;              /* the end of what is merged */
+    size_t sleep, wait, cut; /* the number of the next stretch in each list */
+    int64_t at;              /* everything before this time is merged */
     bool failed;
 };
 
@@ -302,8 +305,8 @@ static void put_throttle(struct merging *merging, const struct span *span)
                                                                        : STRETCH_ORDINARY)});
 }
 
-/* A thread that is ready and not throttled has no replenishment timer. So the time before the
- * replenishment was throttled, though the thread was woken in this time. */
+/* A thread that is ready and not throttled has no replenishment timer. So the thread was throttled
+ * until this replenishment, although it was also woken in this time. */
 static void put_replenishment(struct merging *merging, const struct span *mark)
 {
     struct stretches *into = merging->into;

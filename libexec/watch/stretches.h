@@ -1,5 +1,6 @@
-/* Divides the time of a recording into stretches, by what one thread did or waited for. Needs a
- * recording with causes (events_follow_causes). Where an event is lost, the stretch is STRETCH_LOST. */
+/* Divides the time of a recording into stretches, by what one thread did or waited for. The
+ * recording must have causes (events_follow_causes). Where an event is lost, the stretch is
+ * STRETCH_LOST. */
 #ifndef RTF_WATCH_STRETCHES_H
 #define RTF_WATCH_STRETCHES_H
 
@@ -22,7 +23,7 @@ enum stretch_kind {
     STRETCH_LOCK,
     STRETCH_CALL, /* asleep in another system call */
     STRETCH_FAULT,
-    STRETCH_STOPPED, /* by a signal, a debugger or the freezer of a cgroup */
+    STRETCH_STOPPED, /* a signal, a debugger or the freezer of a cgroup has stopped the thread */
     STRETCH_PAUSE,   /* waits for its next job */
     STRETCH_LOST,
     STRETCH_KINDS
@@ -32,7 +33,7 @@ struct stretch {
     int64_t from, to;
     int64_t until;   /* STRETCH_THROTTLED: the time that the kernel has set; 0: not told */
     pid_t holder;    /* STRETCH_LOCK: the thread that ended the wait; 0: not told */
-    uint16_t call;   /* STRETCH_CALL: its number */
+    uint16_t call;   /* STRETCH_CALL: the number of the system call */
     uint16_t others; /* STRETCH_OTHERS: how many threads */
     uint8_t kind;
 };
@@ -52,7 +53,7 @@ struct stretches_source {
     int64_t tick;    /* how often a busy CPU's timer interrupts it, ns; 0: not recorded */
 };
 
-/* False: there is no memory. */
+/* Divides the recording into stretches. False: there is no memory. */
 bool stretches_build(const struct stretches_source *source, struct stretches *stretches);
 void stretches_free(struct stretches *stretches);
 

@@ -8,8 +8,8 @@ enum { TIMERS_MOST = 4, ORDINARY = 100 }; /* the kernel's first priority that is
 
 enum where { NOT_KNOWN, RUNNING, WAITING, THROTTLED, ASLEEP, ENDED };
 
-/* A timer that was started in the context of a thread, and how often the thread then left its CPU
- * though it was runnable. */
+/* A timer that may be the replenishment timer of a thread: it was started in the context of the
+ * thread. count: how often the thread then left its CPU although it was runnable. */
 struct candidate {
     uint64_t timer;
     uint32_t count;
@@ -19,9 +19,9 @@ struct follower {
     enum where where;
     int64_t since;
     uint16_t cpu;
-    bool ordinary; /* runs without its real-time policy */
+    bool ordinary; /* the thread runs without its real-time policy */
     struct candidate candidates[TIMERS_MOST];
-    int latest;     /* index of candidates; -1: none since the thread got its CPU */
+    int latest;     /* the candidate that was started last; -1: none since the thread got its CPU */
     uint64_t timer; /* the timer that replenishes this thread; 0: not known */
     int64_t until;  /* the timer runs until this time; 0: it does not run */
     uint32_t job;   /* the present job; 0: there is none, or its beginning is lost */
@@ -168,7 +168,8 @@ static void leave_unseen(struct building *building, struct follower *follower,
                          const struct chain *chain, int64_t time)
 {
     int64_t from = chain->since;
-    if (follower->where == NOT_KNOWN && !chain->known) { /* it has run since the recording began */
+    /* the thread has run since the recording began */
+    if (follower->where == NOT_KNOWN && !chain->known) {
         follower->where = RUNNING;
         follower->since = from;
         end_span(building, follower, time);
@@ -180,7 +181,8 @@ static void leave_unseen(struct building *building, struct follower *follower,
         from = time;
     if (from < follower->since)
         from = follower->since;
-    if (follower->where == RUNNING) /* on another CPU; the end of that run is lost */
+    /* the thread was running on another CPU; the end of that run is lost */
+    if (follower->where == RUNNING)
         from = follower->since;
     else
         end_span(building, follower, from);
@@ -221,7 +223,7 @@ static void leave(struct building *building, struct follower *follower, const st
 static void end_throttle(struct building *building, struct follower *follower, int64_t time)
 {
     int64_t from = follower->until != 0 && follower->until < time ? follower->until : time;
-    if (from < follower->since) /* the timer is of an earlier throttle */
+    if (from < follower->since) /* the timer belongs to an earlier throttle */
         from = follower->since;
     end_span(building, follower, from);
     if (follower->until != 0)
@@ -236,11 +238,11 @@ static void enter(struct building *building, struct follower *follower, const st
     traced(building, follower)->seen = true;
     switch (follower->where) {
     case WAITING: end_span(building, follower, time); break;
-    case RUNNING: /* the event that took it off its CPU is lost */
+    case RUNNING: /* the event that took the thread off its CPU is lost */
         add_lost(building, follower, from, time);
         break;
     case THROTTLED: end_throttle(building, follower, time); break;
-    case ASLEEP: /* the event that woke it is lost */
+    case ASLEEP: /* the event that woke the thread is lost */
         add_lost(building, follower, time, time);
         break;
     case NOT_KNOWN:
@@ -375,7 +377,7 @@ static void find_timers(struct building *building, const struct record *records,
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole timeline ---- */
 
 static int compare(const void *one, const void *two)
 {

@@ -20,13 +20,15 @@
 #include "record.h"
 
 enum span_kind {
-    /* the other spans of its time lie within it; value: its deadline, ns; 0: it has none */
+    /* the spans of other kinds within its time belong to it; value: the deadline of the job, ns; 0:
+     * the job has none */
     SPAN_JOB,
-    SPAN_RUNNING,     /* on the CPU `cpu`; value 1: the thread was ordinary when it got the CPU */
-    SPAN_WAITING,     /* for a CPU */
-    SPAN_THROTTLED,   /* value: until when, ns; 0: not known before */
+    SPAN_RUNNING, /* on the CPU `cpu`; value 1: the thread was ordinary when it got the CPU */
+    SPAN_WAITING, /* for a CPU */
+    /* value: the time until which the thread is throttled, ns; 0: not known in advance */
+    SPAN_THROTTLED,
     SPAN_LOST,        /* not known: an event is lost */
-    MARK_REPLENISHED, /* value: the deadline from there on, ns; 0: not known */
+    MARK_REPLENISHED, /* value: the deadline after the replenishment, ns; 0: not known */
     MARK_MISSED,      /* a deadline passes, and the job has not ended; value: the job's number */
     MARK_MIGRATED,    /* the thread moves to the CPU `cpu` */
     SPAN_KINDS
@@ -66,8 +68,8 @@ struct timeline {
     unsigned cpus;
 };
 
-/* Fills the timeline from the records between begin and end, which are in the order of their times.
- * False: there is no memory. */
+/* Fills the timeline from the records between `begin` and `end`. The records are in the order of
+ * their times. False: there is no memory. */
 bool timeline_build(struct timeline *timeline, const struct record *records, size_t count);
 
 /* Returns the index of the thread; thread_count: it is not traced. */

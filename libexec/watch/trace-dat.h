@@ -8,8 +8,8 @@
 
 #include "recorder.h"
 
-/* The recorder has kept its pages (recorder_keep_pages). False with errno: the description of an
- * event cannot be read. The caller looks at ferror(stream). */
+/* Before the recording, the caller has called recorder_keep_pages. False with errno: the
+ * description of an event cannot be read. The caller also checks ferror(stream). */
 bool trace_dat_write(const struct recorder *recorder, FILE *stream);
 
 #endif

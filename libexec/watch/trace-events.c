@@ -11,8 +11,8 @@
 #include "clock.h"
 #include "units.h"
 
-/* The kernel takes filters of up to one page. For more threads than this there is no filter: all
- * events are recorded. */
+/* The kernel takes filters of up to one page. For more threads than FILTER_THREADS there is no
+ * filter, and the kernel records the events of all threads. */
 enum { FILTER_MOST = 4000, FILTER_THREADS = 64, CONDITION = 64 };
 #define BUFFER_KB "4096" /* for each CPU */
 
@@ -20,7 +20,9 @@ struct events {
     struct instance instance;
     struct decoder *decoder;
     int epoll;
-    char condition[CONDITION]; /* what a filter says of timers of this function; "": nothing */
+    /* the part of a filter that selects timers with the function dl_task_timer; "": the kernel
+     * takes no such filter */
+    char condition[CONDITION];
     void *page;
     int *files; /* trace_pipe_raw of each CPU; -1: the CPU is offline */
     unsigned cpus;
@@ -51,8 +53,10 @@ static bool put_filter(const struct events *events, enum decode_event event, con
     return instance_put(&events->instance, path, filter);
 }
 
-/* An expired timer does not name its thread. So this filter takes all timers of the function. Linux
- * before 6.3 does not find the function by its name, but needs its address, which it may hide. */
+/* Makes a filter for the timers that replenish threads. An expired timer does not name its thread,
+ * so the filter selects all timers with the function dl_task_timer. Linux before 6.3 does not know
+ * the function by its name. There the filter needs the address of the function, which the kernel
+ * may hide. */
 static void find_timers(struct events *events)
 {
     snprintf(events->condition, sizeof events->condition, "function.function == dl_task_timer");
@@ -121,7 +125,8 @@ bool events_enable(struct events *events)
     return true;
 }
 
-/* An event that tells causes happens very often. So each is filtered before it is enabled. */
+/* Enables an event that tells why jobs are late, for some threads. The event happens very often, so
+ * its filter is set before the event is enabled. */
 static bool follow_cause(const struct events *events, enum decode_event event, const pid_t *threads,
                          size_t count)
 {
@@ -284,7 +289,7 @@ void events_drain(struct events *events, const struct decoder_listener *listener
         }
 }
 
-/* ---- what there is ---- */
+/* ---- facts about the recording ---- */
 
 bool events_know_timers(const struct events *events)
 {

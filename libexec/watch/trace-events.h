@@ -1,5 +1,5 @@
-/* Events of the scheduler from the kernel's buffers, for root: an instance of tracefs (trace-instance.h)
- * and a decoder (decode.h). The caller says which threads the events are about. */
+/* Events of the scheduler from the kernel's buffers, for root: an instance of tracefs
+ * (trace-instance.h) and a decoder (decode.h). The caller names the threads. */
 #ifndef RTF_TRACE_EVENTS_H
 #define RTF_TRACE_EVENTS_H
 
@@ -19,16 +19,16 @@ struct events;
 struct events *events_open(int root, char why[static EVENTS_WHY]);
 void events_close(struct events *events);
 
-/* Has the kernel record events of these threads. every_switch: of a changed running thread, record
- * all events of all threads. False with errno. */
+/* Makes the kernel record events of these threads. every_switch: also record each change of the
+ * running thread on all CPUs. False with errno. */
 bool events_follow(struct events *events, const pid_t *threads, size_t count, bool every_switch);
 
-/* Has the kernel also record what tells causes (RECORD_CALL and later kinds), of at most
- * EVENTS_CAUSES threads; 0: of none. While it does, each system call on the machine takes longer.
- * False with errno. */
+/* Makes the kernel also record the events that tell why jobs are late (RECORD_CALL and later
+ * kinds), for at most EVENTS_CAUSES threads. count 0: for no thread. Meanwhile each system call on
+ * the machine takes longer. False with errno. */
 bool events_follow_causes(struct events *events, const pid_t *threads, size_t count);
 
-/* The causes that this kernel can tell. */
+/* The causes of lateness that this kernel can tell, as bits. */
 enum events_causes { EVENTS_CALLS = 1, EVENTS_FAULTS = 2, EVENTS_INTERRUPTS = 4, EVENTS_TICKS = 8 };
 unsigned events_causes(const struct events *events);
 
@@ -36,19 +36,21 @@ unsigned events_causes(const struct events *events);
  * events_begin. False with errno. */
 bool events_enable(struct events *events);
 
-/* Begins and ends to fill the buffers. Each returns the time, ns of CLOCK_MONOTONIC. */
+/* events_begin makes the kernel fill the buffers, and events_end stops this. Each returns the time,
+ * ns of CLOCK_MONOTONIC. */
 int64_t events_begin(struct events *events);
 int64_t events_end(struct events *events);
 
-/* False: the kernel does not say which timers replenish threads. Then there are no records about
+/* True if the kernel says which timers replenish threads. If false, there are no records about
  * timers. */
 bool events_know_timers(const struct events *events);
 
 /* A descriptor for poll(2), which becomes readable when half a buffer is full. */
 int events_descriptor(const struct events *events);
 
-/* Takes all events out of the buffers. `page`: sees each page of the kernel before; NULL. False:
- * the listener's `full` has become true. */
+/* Takes all events out of the buffers. page: a function that gets each page of the kernel after the
+ * decoder has taken the page; NULL: none. False: *full has become true, so events may be left in
+ * the buffers. */
 typedef void events_page(void *context, unsigned cpu, void *page, size_t size);
 void events_drain(struct events *events, const struct decoder_listener *listener, events_page *page,
                   void *context, const bool *full);
@@ -58,7 +60,7 @@ const struct instance *events_instance(const struct events *events);
 struct decoder *events_decoder(const struct events *events);
 
 /* Returns the address of the kernel's function dl_task_timer, which replenishes SCHED_DEADLINE
- * threads; 0: the kernel hides it. */
+ * threads; 0: the kernel hides the address. */
 uint64_t events_replenishment(void);
 
 #endif

@@ -40,8 +40,8 @@ static char *label_of(const struct trace *trace, size_t thread, char text[static
 
 /* ---- for a terminal ---- */
 
-/* The time for which one character stands: for how much of it the thread ran, was throttled, and so
- * on. */
+/* One character of the drawing stands for some time. A cell tells for how much of this time the
+ * thread ran, was throttled, and so on. */
 struct cell {
     int64_t ran, throttled, waited, lost;
     char mark; /* 0: none */
@@ -186,7 +186,8 @@ static long long line_of(const struct trace *trace, size_t thread)
     return (long long)(trace->timeline->thread_count - 1 - thread) * HUNDRED;
 }
 
-/* Writes the rows FROM TO LINE of one kind, at least one row: gnuplot takes no empty block. */
+/* Writes the rows FROM TO LINE of one kind, at least one row, because gnuplot takes no empty
+ * block. */
 static void write_block(const struct trace *trace, struct trace_window window, int box,
                         FILE *stream)
 {

@@ -16,12 +16,13 @@ struct trace_window {
 struct trace_window trace_window(const struct timeline *timeline, int64_t span);
 
 /* Draws a line for each thread: # runs, + runs a part of the time, - throttled, . waits, ? lost. If
- * the thread has marks, a line below shows them: ^ replenished, ! missed. columns: of the
+ * the thread has marks, a line below shows them: ^ replenished, ! missed. columns: the width of the
  * terminal. */
 void trace_gantt_write(const struct trace *trace, struct trace_window window, unsigned columns,
                        FILE *stream);
 
-/* Writes commands for gnuplot, which draw the same as SVG to standard output. */
+/* Writes commands for gnuplot. With them gnuplot draws the same picture as SVG, and writes it to
+ * its standard output. */
 void trace_plot_write(const struct trace *trace, struct trace_window window, FILE *stream);
 
 #endif

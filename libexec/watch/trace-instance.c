@@ -63,9 +63,9 @@ static bool is_in_use(const char *name)
            thread_look(process, &identity) && identity.start == start;
 }
 
-/* Removes the instances of processes that have ended. The kernel does not remove an instance while
- * a process has a file of it open. So the instance of a process in another pid namespace remains,
- * too, although it looks unused here. */
+/* Removes the instances of processes that have ended. The instance of a process in another pid
+ * namespace looks unused here. But it remains, because the kernel does not remove an instance while
+ * a process has one of its files open. */
 static void remove_unused(int root)
 {
     const int list = openat(root, instances, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,6 +1,7 @@
 /* A private instance of the kernel's tracing: a directory in tracefs with buffers, a clock and
  * events of its own. Nothing of an instance stays when its process is killed: a guard process
- * removes the directory. If the guard is killed, too, the next instance_make removes it. */
+ * removes the directory. If the guard is killed, too, the next instance_make removes the
+ * directory. */
 #ifndef RTF_WATCH_TRACE_INSTANCE_H
 #define RTF_WATCH_TRACE_INSTANCE_H
 
@@ -16,8 +17,8 @@ struct instance {
     char name[INSTANCE_NAME];
 };
 
-/* Makes the instance of this process, which has at most one. root: an open directory of tracefs,
- * which the instance takes over; -1: instance_make opens tracefs. False with errno. */
+/* Makes the instance of this process. A process has at most one instance. root: an open directory
+ * of tracefs, which the instance takes over; -1: instance_make opens tracefs. False with errno. */
 bool instance_make(struct instance *instance, int root);
 
 /* Writes the text to a file of the instance. False with errno. */

@@ -29,7 +29,7 @@ static void write_text(const char *text, FILE *stream)
     }
 }
 
-/* Writes ns as us. */
+/* Writes a time in ns as us. */
 static void write_time(const char *key, int64_t time, FILE *stream)
 {
     fprintf(stream, ",\"%s\":%lld.%03d", key, (long long)(time / 1000), (int)(time % 1000));

@@ -1,9 +1,9 @@
 /* Writes a timeline as JSON in Chrome's trace format, which Perfetto opens: traceEvents has the
- * reserved threads, systemTraceEvents has what ran on the CPUs.
+ * reserved threads, systemTraceEvents has the threads that ran on each CPU.
  *
- * Perfetto's reader is stricter than JSON. It knows the escapes \n, \" and \\, and no \u. A line of
- * systemTraceEvents that it cannot read fails the whole file. It ignores the rest of the file
- * after a key that it does not know. */
+ * Perfetto's reader is stricter than JSON. It knows only the escapes \n, \" and \\, and not \u. It
+ * refuses the whole file if it cannot read a line of systemTraceEvents. After a key that it does
+ * not know, it ignores the rest of the file. */
 #ifndef RTF_WATCH_TRACE_JSON_H
 #define RTF_WATCH_TRACE_JSON_H
 

@@ -126,7 +126,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     taken_over misnames
     for n in 1 2 3 4; do eventually has_lived $n; done
     bob_is_served
-    [ "$(jq -r "select(.uid == $ALICE and .decision == \"error\") | .reason" "$EVENTS" | grep -c 'it talks nonsense')" -ge 3 ]
+    [ "$(jq -r "select(.uid == $ALICE and .decision == \"error\") | .reason" "$EVENTS" | grep -cF "the user's reader sent a message that is not valid")" -ge 3 ]
     is_over
 }
 

@@ -64,7 +64,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     answer=$(attach $ALICE cam "$SLEEPER")
     [ "$(field '.result + ": " + .reason' "$answer")" = \
-        "ATTACH_FAIL: thread $SLEEPER runs as uid $BOB (effective $BOB, saved $BOB, for files $BOB), the spec belongs to uid $ALICE" ]
+        "ATTACH_FAIL: thread $SLEEPER runs as uid $BOB (effective $BOB, saved $BOB, for files $BOB), but the spec belongs to uid $ALICE" ]
     is_policy "$SLEEPER" other
 }
 

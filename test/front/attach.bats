@@ -266,7 +266,7 @@ JSON
     for command in release show 'change runtime=2ms' 'attach 1' detach; do
         # shellcheck disable=SC2086 # words
         set -- $command
-        fails 64 "rtf $1: app+$MANY is a thread of the program app: say app, which stands for all its threads" rtf "$1" "app+$MANY" "${@:2}"
+        fails 64 "rtf $1: app+$MANY is a thread of the program app: use the name app, which stands for all its threads" rtf "$1" "app+$MANY" "${@:2}"
     done
     fails 64 'rtf change: app is a program file: *' rtf change app -T 2ms
     fails 64 'rtf attach: app is a program file: *' rtf attach app "$MANY"

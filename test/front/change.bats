@@ -140,7 +140,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     rtf change cam runtime=19ms comment=bad >"$WORK/bad" 2>&1 3>&- &
     bad=$!
     eventually has_comment bad
-    fails 75 'rtf change: cam: another command that changes it has not ended within the time allowed' rtf change cam comment=late --timeout 300ms
+    fails 75 'rtf change: cam: another command is changing this spec, and has not ended within the time allowed' rtf change cam comment=late --timeout 300ms
     rtf change cam comment=good >"$WORK/good" 2>&1 3>&- &
     good=$!
     eventually has_begun

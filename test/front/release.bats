@@ -105,7 +105,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 @test "64: rtf release refuses wrong usage" {
     broker_start
     fails 64 'rtf release: the names of reservations are missing *' rtf release
-    fails 64 'rtf release: names, or --all *' rtf release --all cam
+    fails 64 'rtf release: names and --all exclude each other *' rtf release --all cam
     fails 64 'rtf release: ../cam: a name must be *' rtf release ../cam
 }
 

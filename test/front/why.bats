@@ -212,7 +212,7 @@ while True: time.sleep(0.02)' 3>&- &
 @test "rtf why explains itself, and refuses as rtf trace does" {
     broker_start
     explains why
-    fails 66 'rtf why: you have no reservation with a thread' why
+    fails 66 'rtf why: you have no reservation with a thread: attach a thread first' why
     fails 77 'rtf why: no rule in acl.conf allows you to trace (trace true)' rtf_of $BOB why
     fails 77 'rtf why: only root may look at the threads of other users' why --user $BOB
     fails 66 "rtf why: $BOB has no reservation with a thread" "$RTF_BIN/rtf" --spool "$SPOOL" why --user $BOB
@@ -221,7 +221,7 @@ while True: time.sleep(0.02)' 3>&- &
     silent rtf declare one -T 5ms -P 60ms --attach "$HOG"
     fails 66 "rtf why: $ALICE has no reservation of these names with a thread" why 'x*'
     start_why $ALICE
-    fails 75 'rtf why: you have a trace already' why --for 10ms
+    fails 75 'rtf why: you have a trace already: end this trace first' why --for 10ms
     kill -KILL "$WHY"
     wait "$WHY" || true
     eventually no_watcher

@@ -268,7 +268,7 @@ static void a_change_whose_former_place_is_taken_loses_both(void **state)
     helper_answers(reservation, HELPER_OK, 0);
     is_at(reservation, STEPS);
     assert_null(reservation->grant);
-    assert_non_null(strstr(verdict.reason, "have taken the former grant"));
+    assert_non_null(strstr(verdict.reason, "have taken the capacity of the former grant"));
 }
 
 /* ---- shares of networks and disks ---- */

@@ -134,9 +134,9 @@ static void a_plan_of_what_is_not_its_own_is_a_lie(void **state)
     lie = edf, lie.plan.runtime = 0;
     is_its_own(&lie, "must have a runtime");
     lie = edf, lie.plan.period = 10001;
-    is_its_own(&lie, "another period or deadline than the spec asks");
+    is_its_own(&lie, "another period or deadline than the spec states");
     lie = edf, lie.plan.deadline = 9999;
-    is_its_own(&lie, "another period or deadline than the spec asks");
+    is_its_own(&lie, "another period or deadline than the spec states");
     lie = edf, lie.plan.runtime = 999;
     is_its_own(&lie, "it offers a runtime of 999us");
     lie = edf, lie.plan.runtime = 1001;
@@ -484,7 +484,7 @@ static void what_is_counted_is_not_promised_twice(void **state)
     assert_int_equal(pool_of(CAMERA, -1).capacity, 4);
     /* these amounts are not rounded, so there is no slack */
     assert_false(ledger_fits(&other, NULL, reason));
-    assert_string_equal(reason, "CAMERA has 4 in all, and 3 are promised");
+    assert_string_equal(reason, "CAMERA has a capacity of 4, and 3 are promised already");
     assert_true(ledger_fits(&other, &former, reason));
     assert_false(ledger_hold(&two, NULL, &left, reason));
     assert_int_equal(left, 1);
@@ -510,7 +510,7 @@ static void what_is_held_goes_beyond_what_is_had(void **state)
     /* The spec's own charge does not count against it, and the sentence does not include it. */
     assert_false(ledger_hold(&five, &former, &left, reason));
     assert_int_equal(left, 4);
-    assert_non_null(strstr(reason, "CAMERA has 4 in all, and 0 are promised"));
+    assert_non_null(strstr(reason, "CAMERA has a capacity of 4, and 0 are promised already"));
     /* The change asks for less than the grant. The old grant is kept until the new one is
      * granted. */
     assert_true(ledger_hold(&one, &former, &left, reason));

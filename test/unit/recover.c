@@ -831,7 +831,7 @@ static void a_journal_that_is_behind_is_tried_each_second_and_told_once(void **s
     journal.begins = true;
     clock_to(clock_now + 1000 * MS);
     assert_int_equal(said_count, 2);
-    assert_string_equal(said, "state/current/journal is written again");
+    assert_string_equal(said, "state/current/journal can be written again");
     clock_to(clock_now + 5000 * MS);
     assert_int_equal(said_count, 2);
 }

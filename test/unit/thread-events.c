@@ -578,7 +578,8 @@ static void the_guard_tells_of_a_suspended_thread_in_the_log(void **state)
     assert_int_equal(written_count, 0);
     says(GUARD_SUSPENDED, 4711, 100);
     assert_int_equal(written_count, 1);
-    assert_non_null(strstr(written, "used up its 100000us before 1000000us were over"));
+    assert_non_null(
+        strstr(written, "used up its 100000us of runtime before its period of 1000000us was over"));
     assert_int_equal(retold.count, 0);
 }
 

@@ -11,7 +11,8 @@ bool rule_is_of_extras(const struct rule *rule)
            rule->property == MAX_CLAMP;
 }
 
-/* The keys of a spec that a user may write only if a rule allows the key. */
+/* The keys of a spec that need a rule: a user may write such a key only if a rule allows the
+ * key. */
 enum opened { LOCK_MEMORY, CPU_LATENCY, NICE, CLAMP, OPENED };
 
 static enum opened opened_by(const struct rule *rule)

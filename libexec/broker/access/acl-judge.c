@@ -31,8 +31,8 @@ bool rule_is_of_amounts(const struct rule *rule)
     return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
 }
 
-/* Returns the key of a claim that the rule bounds; NULL: the rule bounds neither the block size
- * nor the period of a claim. */
+/* Returns the name of the value that the rule bounds in claims: the block size or the period. NULL:
+ * the rule bounds neither of the two. */
 static const char *bounded_key(const struct rule *rule)
 {
     const bool block = rule->property == MIN_BLOCK || rule->property == MAX_BLOCK;
@@ -241,16 +241,16 @@ void rule_judge(struct question *question, const struct rule *rule)
         if (spec->ignore_admission && rule->value == 0)
             rule_denies(question, rule, NONE, "the spec says \"ignore_admission\": true");
         break;
-    case MAX_AMOUNT: /* acl_check_claim judges amounts */
+    case MAX_AMOUNT: /* acl_check_claim judges this property */
     case MAX_USER_AMOUNT:
-    case MAX_IMPORTANCE:  /* acl_importance_passes judges importance */
-    case MAX_LOCK_MEMORY: /* acl_extras_pass judges extras */
+    case MAX_IMPORTANCE:  /* acl_importance_passes judges this property */
+    case MAX_LOCK_MEMORY: /* acl_extras_pass judges these properties */
     case MAX_USER_LOCK_MEMORY:
     case MIN_CPU_LATENCY:
     case MIN_NICE:
     case MAX_CLAMP:
-    case TRACE:     /* acl_may_trace judges traces */
-    case MIN_BLOCK: /* acl_check_claim judges block sizes */
+    case TRACE:     /* acl_may_trace judges this property */
+    case MIN_BLOCK: /* acl_check_claim judges these properties */
     case MAX_BLOCK:
     case PROPERTIES: break;
     }
@@ -269,9 +269,9 @@ void deny_by_default(struct question *question, const char *plugin_name, const c
              question->account->uid, plugin_name);
 }
 
-/* Reduces the charge `hold` to what the request adds to the reservation's own charges. With the
- * whole charge, two users who rewrite their specs at the same time could cause each other's
- * refusal. */
+/* Subtracts from the charge `hold` of the request the charges that the reservation has already:
+ * `own`, of its grant, and `other`, of the offer of another plugin. If `hold` kept its whole
+ * amount, two users who rewrite their specs at the same time could cause each other's refusal. */
 static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
 {
     for (int i = 0; i < hold->count; i++) {
@@ -409,8 +409,8 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     return true;
 }
 
-/* A claim without a guarantee needs a rule that opens the plugin's line, with a bound above 0. The
- * claim passes even if the sum is used up, because the claim takes nothing from the sum. */
+/* A claim without a guarantee needs a rule on the plugin's sum with a bound above 0. The claim
+ * passes even if the sum is used up, because the claim takes nothing from the sum. */
 bool acl_check_background(struct acl *acl, const struct account *account, int plugin,
                           struct refusal *refusal, char reason[static REASON_BYTES])
 {
@@ -424,7 +424,7 @@ bool acl_check_background(struct acl *acl, const struct account *account, int pl
         opens = true;
         if (rule->value == 0)
             rule_denies(&question, rule, NONE,
-                        "the rule closes the plugin, also for claims in the background");
+                        "the bound 0 forbids this plugin, also for claims without a guarantee");
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name,

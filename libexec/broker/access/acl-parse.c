@@ -92,7 +92,7 @@ static bool parse_threads(const char *word, struct rule *rule)
     return true;
 }
 
-/* Rounds down: a rule opens no more than the administrator has written. */
+/* Rounds down, so that a rule allows no more than the administrator has written. */
 static bool parse_bandwidth(const char *word, uint64_t *bytes)
 {
     uint64_t bits;
@@ -108,7 +108,7 @@ static bool parse_lock_memory(const char *word, uint64_t *bytes)
     return parse_number(word, 0, bytes) || parse_memory(word, bytes);
 }
 
-/* A time is a number of microseconds, as in the file of the ReTiF paper, or has a unit. */
+/* A time without a unit is a number of microseconds, as in the ReTiF paper. */
 static bool parse_value(const char *word, struct rule *rule, char *reason)
 {
     switch (rule->property) {

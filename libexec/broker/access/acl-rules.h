@@ -1,6 +1,6 @@
-/* The rules in memory, for the files that read, judge and report rules: acl-parse.c,
- * acl-weight.c, acl-judge.c, max-user-threads.c, min-runtime.c, acl-extras.c, acl-exceeded-sums.c,
- * acl-report.c. */
+/* The access rules of acl.conf(5) in memory. These files read, judge and report the rules:
+ * acl-parse.c, acl-weight.c, acl-judge.c, max-user-threads.c, min-runtime.c, acl-extras.c,
+ * acl-exceeded-sums.c, acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
@@ -40,22 +40,23 @@ enum { ANY_PLUGIN = -1 };
 struct rule {
     int line;
     enum domain domain;
-    char name[64]; /* the word in the file, without the @ */
+    char name[64]; /* the first word of the rule, without the @ of a group */
     uint32_t id;
     int plugin;
     enum property property;
     uint64_t value; /* the bound; of min_nice, without the sign */
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
-    /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick;
-     * max_user_threads tick: `value` comes from the tick and the CPUs (max-user-threads.h) */
+    /* the value in acl.conf is the word tick. `min_runtime tick` bounds only plugins whose runtimes
+     * the kernel ends at a tick. For `max_user_threads tick`, the broker computes the bound from
+     * the length of the tick and the number of CPUs (max-user-threads.h) */
     bool tick;
     char text[192]; /* the line with single blanks */
-    /* the counter with the sum of the subject; only for max_utilization and max_amount */
+    /* the counter with the sum that the rule bounds; only for max_utilization and max_amount */
     struct counter *counter;
 };
 
 /* The sum that a subject (acl.h) uses, in billionths of a CPU, or in the unit of the plugin's
- * resource. of_threads: the counter counts reservations instead. */
+ * resource. of_threads: the counter has the number of reservations and no sum. */
 struct counter {
     char key[104];
     uint64_t used;
@@ -69,20 +70,20 @@ struct acl {
     struct rule *rules;
     int count;
     struct counter *counters;
-    /* when there are this many counters, acl-weight.c frees the ones without references */
+    /* when there are this many counters, acl-weight.c frees the counters without references */
     unsigned most_counters;
 };
 
-/* rule_is_of: true if the rule's domain includes this account. rule_matches: true if the rule is
- * about this plugin, too. */
+/* rule_is_of: true if the rule's domain includes this account. rule_matches: true if the rule's
+ * domain includes this account, and the rule is about this plugin. */
 bool rule_is_of(const struct rule *rule, const struct account *account);
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin);
 
-/* True: the rule bounds a sum of amounts of a resource other than CPU time. Each plugin has such
- * sums of its own. */
+/* True: the rule bounds a sum of amounts of a resource other than CPU time. Each plugin has
+ * separate sums. */
 bool rule_is_of_amounts(const struct rule *rule);
 
-/* True: a claim on this resource has the value that the rule bounds. */
+/* True: the rule bounds a value that each claim on this resource has. */
 bool rule_concerns(const struct rule *rule, enum resource resource);
 
 /* Returns the counter with the sum that the rule bounds; NULL: the rule bounds no sum. */
@@ -113,25 +114,28 @@ struct question {
     struct refusal *refusal;
     char *reason;
     bool denied, never;
-    bool denied_for_good; /* no runtime passes, however small */
+    bool denied_for_good; /* a rule refuses the request with every runtime, even the smallest */
 };
 
 void rule_judge(struct question *question, const struct rule *rule);
 
 /* Notes that the rule refuses the request. The refusal names only the first rule that refuses.
- * remedy: the rule may pass when capacity is freed, or with another runtime, or never. */
+ * remedy: the rule may allow the request when capacity comes free, or with another runtime, or
+ * never. */
 enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
 void rule_denies(struct question *question, const struct rule *rule, enum remedy remedy,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Tells the time that the spec asks for, and the time that the rule allows, if the refusal does not
- * tell other values yet. us. */
+/* Writes into the refusal the time that the spec asks for, and the time that the rule allows, in
+ * us. Does nothing if the refusal has such values already. */
 void refusal_tell_time(struct refusal *refusal, uint64_t asked, uint64_t available);
 
-/* Refuses the request, because no rule allows `what`. */
+/* Refuses the request, because no rule does `what`. `what` is a phrase such as "allows nice
+ * (min_nice)". */
 void deny_by_default(struct question *question, const char *plugin_name, const char *what);
 
-/* Returns how much of the rule's sum is in use, without the charges of question->own. */
+/* Returns how much of the rule's sum is in use. The grants question->own do not count
+ * (acl_check). */
 uint64_t rule_used(const struct question *question, const struct rule *rule);
 
 /* Writes a sum that the rule bounds: CPU time as a number of CPUs, and threads and amounts of other

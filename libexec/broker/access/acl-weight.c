@@ -15,8 +15,9 @@ uint64_t acl_weight(const struct spec *spec, uint64_t runtime)
 
 /* ---- counters ---- */
 
-/* Frees counters without references: uids that come and go leave such counters behind. Runs only
- * when the number of counters has doubled, so that most new counters cost no search. */
+/* Frees counters without references. Users who come and go leave such counters behind. The function
+ * searches only when the number of counters has doubled, so that most new counters cost no
+ * search. */
 static void forget_counters(struct acl *acl)
 {
     enum { ROOM = 256 };
@@ -85,7 +86,7 @@ static void drop_parts(struct charge *charge)
     *charge = (struct charge){0};
 }
 
-/* Returns what a reservation of the weight `amount` adds to the counter. */
+/* Returns the number that a reservation of the weight `amount` adds to the counter. */
 static uint64_t in_unit_of(const struct counter *counter, uint64_t amount)
 {
     return counter->of_threads && amount != 0 ? 1 : amount;
@@ -94,7 +95,8 @@ static uint64_t in_unit_of(const struct counter *counter, uint64_t amount)
 static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
 {
     if (part_of(charge, counter) != NULL)
-        return; /* two rules of one subject bound one sum, which is charged once */
+        /* two rules with the same subject (acl.h) bound the same sum, which is charged only once */
+        return;
     append_part(charge, counter, in_unit_of(counter, amount));
     counter->used += in_unit_of(counter, amount);
 }

@@ -5,13 +5,14 @@
 #include "tick.h"
 #include "units.h"
 
-/* us: another user may still reserve RUNTIME in each WINDOW */
+/* us: beside the threads of one user, another user can still reserve RUNTIME in each WINDOW */
 enum { WINDOW = 10000, RUNTIME = 4000 };
 static const uint64_t most = ONE_CPU / 10 * 9; /* the part of a CPU that the kernel grants */
 
-/* All threads together may take the capacity less `kept`. With partition=global, all CPUs are one
- * pool. Otherwise, `kept` has to be free on one CPU only: the user can make all CPUs but one too
- * full for `kept`, and has one thread too few for the last CPU. */
+/* Returns the number of threads beside which the capacity `kept` stays free. With partition=global,
+ * all CPUs are one pool, and the threads may take the capacity of the pool less `kept`. Otherwise
+ * `kept` has to stay free only on one CPU. The bound lets the user make all CPUs but one too full
+ * for `kept`, and leaves one thread too few for the last CPU. */
 uint64_t tick_threads(const struct plugin_line *line)
 {
     const uint64_t cpus = (uint64_t)CPU_COUNT(&line->cpus), tick = tick_length(),
@@ -26,8 +27,9 @@ uint64_t tick_threads(const struct plugin_line *line)
     return count > 0 ? count : 1;
 }
 
-/* The rule bounds the number of threads, so it would refuse any other runtime, too. The refusal
- * names no counter, because a reservation whose grant gets smaller still counts as one thread. */
+/* The rule bounds the number of threads, so the rule would refuse every other runtime, too. The
+ * refusal names no counter, because a reservation whose grant gets smaller still counts as one
+ * thread. */
 void judge_threads(struct question *question, const struct rule *rule)
 {
     const uint64_t used = rule_used(question, rule);

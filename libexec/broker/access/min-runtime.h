@@ -1,5 +1,5 @@
-/* The rules min_runtime: the least runtime that a spec may state. `min_runtime tick` means nothing
- * where a high-resolution timer, and not the tick, ends runtimes. */
+/* The rules min_runtime bound the least runtime that a spec may state. `min_runtime tick` does not
+ * bound plugins whose runtimes are ended by a high-resolution timer, and not by the tick. */
 #ifndef RTF_MIN_RUNTIME_H
 #define RTF_MIN_RUNTIME_H
 

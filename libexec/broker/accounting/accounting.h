@@ -11,18 +11,20 @@
  * tells plugins of it, and makes it the reservation's grant. */
 void grant_book(struct reservation *reservation, struct grant *grant);
 
-/* Takes the reservation's grant out of all books, and frees the grant. tell_plugin: its own plugins
- * release it, too. */
+/* Takes the reservation's grant out of all books, and frees the grant. tell_plugin: the plugins of
+ * the grant are told to release the grant, too. */
 void grant_unbook(struct reservation *reservation, bool tell_plugin);
 
-/* Replaces the reservation's grant. The CPU plugin of `grant` must know the new grant already, and
- * its charges and holdings must be held. Returns the old grant (or NULL), which the caller keeps
- * until the change cannot be undone. *debt is the task number of the debt for the part of the old
- * grant that is not paid back (debt_keep). */
+/* Replaces the reservation's grant. The CPU plugin must know the new grant already. The sums of the
+ * access rules must have the charges of the new grant already, and the ledger must hold its claims
+ * (ledger_hold). Returns the old grant (or NULL), which the caller keeps until the change cannot be
+ * undone. *debt is the task number of the debt for the part of the old grant that is not paid back
+ * (debt_keep). */
 struct grant *grant_rebook(struct reservation *reservation, struct grant *grant, uint64_t *debt);
 
-/* The kernel has refused the change: enters `old` into all books again. False: other grants have
- * taken the capacity of `old`, and the reservation has no grant. Takes `old` over in both cases. */
+/* Call this when the kernel has refused the change. Enters `old` into all books again. False: other
+ * grants have taken the capacity of `old`, and the reservation has no grant. In both cases the
+ * function takes over the memory of `old`. */
 bool grant_roll_back(struct reservation *reservation, struct grant *old, uint64_t debt);
 
 /* Replaces the reservation's grant by `less`, a smaller copy of the grant without charges. No
@@ -33,8 +35,8 @@ void grant_lessen(struct reservation *reservation, struct grant *less);
  * subtracting it, because the counters of the earlier rules end. */
 void grant_charge(struct acl *acl, const struct account *account, struct grant *grant);
 
-/* The plugin has taken a plan into its books, but the broker does not grant the plan: the plugin
- * gets the plan of the present grant again. */
+/* Call this when the plugin has taken a plan into its books, but the broker does not grant the
+ * plan. The plugin gets the plan of the present grant again. */
 void grant_forget_plan(const struct reservation *reservation, int plugin);
 
 #endif

@@ -30,11 +30,11 @@ struct debt {
     /* the sums of the parts' rates and densities, each rounded up to a billionth of a CPU; `grant`,
      * in whole microseconds, may have more */
     uint64_t rate, density;
-    bool mixed; /* the parts differ in their periods or deadlines */
+    bool mixed; /* the parts of the record differ in their periods or deadlines */
     bool open;  /* the record belongs to a change that is under way */
     struct held_by holder;
     UT_hash_handle hh;        /* by task */
-    UT_hash_handle hh_holder; /* by holder; an open record is not in this table */
+    UT_hash_handle hh_holder; /* by holder; an `open` record is not in this table */
 };
 
 /* A sum of debts: of all debts, or of the debts that are charged to counters of rules. */
@@ -50,14 +50,13 @@ static struct {
     int64_t last_in_kernel;
 } debts;
 
-/* The longest time for which a debt lasts, unless the reservation's own period is longer; it is
- * about the longest period that SCHED_DEADLINE allows. Without this bound, a use of a few
- * microseconds, measured as a whole tick, could make the owner of a tiny runtime wait for
- * minutes. */
+/* The longest time for which a debt lasts, unless the reservation's own period is longer. This is
+ * about the longest period that SCHED_DEADLINE allows. A use of a few microseconds may be measured
+ * as a whole tick. Without the bound, the owner of a tiny runtime would then wait for minutes. */
 static const uint64_t longest = 4200000; /* us */
 
-/* Rounds the time up to a tick, so that one wakeup ends many debts. The used time is not known more
- * exactly anyway. */
+/* Rounds the time up to a tick, so that one wakeup of the broker ends many debts. The broker does
+ * not know the used time more exactly anyway. */
 static int64_t by_tick(int64_t time)
 {
     const int64_t ns = (int64_t)tick_length() * 1000;
@@ -106,8 +105,8 @@ int64_t debt_last_in_kernel(void)
 
 /* ---- the debt of a change ---- */
 
-/* Returns the period, or the deadline if there is no period: rtf-guard also enforces the runtime of
- * a grant with a deadline and no period. */
+/* Returns the period of the grant. If the grant has no period, returns its deadline, because
+ * rtf-guard also enforces the runtime of a grant with a deadline and no period. */
 static uint64_t period_of(const struct grant *grant)
 {
     return grant->plan.period != 0 ? grant->plan.period : cpu_window(grant);
@@ -119,7 +118,7 @@ static uint64_t rate_of(const struct grant *grant)
     return period == 0 ? 0 : utilization(grant->plan.runtime, period);
 }
 
-/* Returns the smallest runtime with at least the utilization before - after in this window. */
+/* Returns the smallest runtime whose utilization in `window` is at least `before` - `after`. */
 static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window)
 {
     if (after >= before)
@@ -128,10 +127,12 @@ static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window
     return runtime + (utilization(runtime, window) < before - after);
 }
 
-/* Returns the part of the runtime that the new grant gives up. The plugin's own sum has
- * utilizations, which can depend on the deadline; the sum of a CPU that several plugins share has
- * rates (runtime / period). The part is the larger of the two differences: with a shorter
- * deadline, half of the runtime can have the same utilization as before, but a smaller rate. */
+/* Returns the part of the runtime that the new grant gives up. The ledger has two sums: the
+ * plugin's sum of utilizations, which can depend on the deadline, and the sum of a CPU that several
+ * plugins share, which has rates (runtime / period). The function computes the difference of the
+ * two grants in each sum, and takes the larger difference. For example, a new grant with half of
+ * the runtime and a shorter deadline can have the same utilization as before, but a smaller
+ * rate. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
     if (kept == NULL || kept->plugin != given_up->plugin ||
@@ -230,8 +231,8 @@ static struct debt *debt_find(uint64_t task)
     return debt;
 }
 
-/* Returns the record to which further debts of this holder are added; NULL: none. A record that the
- * plugin has moved to another CPU takes no further debts. */
+/* Returns the record to which further debts of this holder are added; NULL: there is no such
+ * record. A record that the plugin has moved to another CPU takes no further debts. */
 static struct debt *record_of(const struct held_by *holder)
 {
     struct debt *debt;
@@ -259,11 +260,12 @@ static void debt_end(struct debt *debt)
     free(debt);
 }
 
-/* Adds `more` to `sum`, which stays one task. Its rate is the sum of the parts' rates, and its
- * density is the sum of the parts' densities, because a plugin counts either rates or densities. If
- * the parts have the same period and deadline, their runtimes are added. Otherwise the task has the
- * shortest period of the parts: the task only has to hold the capacity until it is paid back, and a
- * shorter period holds the capacity more evenly. */
+/* Adds `more` to `sum`, which stays one task. The rate (runtime / period) of the task is the sum of
+ * the parts' rates, and its density (runtime / deadline) is the sum of the parts' densities,
+ * because a plugin counts either rates or densities. If the parts have the same period and
+ * deadline, their runtimes are added. Otherwise the task has the shortest period of the parts: the
+ * task only has to hold the capacity until it is paid back, and a shorter period holds the capacity
+ * more evenly. */
 static void add_times(struct debt *sum, const struct debt *more)
 {
     struct grant *grant = &sum->grant;
@@ -302,7 +304,7 @@ static void debt_join(struct debt *record, struct debt *more)
     add_times(record, more);
     acl_join(&record->grant.charge, &more->grant.charge);
     count(record);
-    count(more); /* debt_end(more), below, subtracts `more` from the count */
+    count(more); /* debt_end(more), which is called below, subtracts `more` from the count */
     ledger_add(&record->grant);
     ledger_remove(&before);
     (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);

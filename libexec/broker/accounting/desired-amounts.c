@@ -15,7 +15,7 @@ static struct {
     size_t count;
 } desiring = {.list = TAILQ_HEAD_INITIALIZER(desiring.list)};
 
-/* ---- who desires something ---- */
+/* ---- which reservations desire more than they need ---- */
 
 /* True only for a grant that the ledger counts and that has to pass the admission test: other
  * grants take no spare capacity from the pools. */
@@ -168,8 +168,8 @@ static bool are_equals(const struct desire *one, const struct desire *other)
     return one->pool == other->pool && one->importance == other->importance;
 }
 
-/* One pass in the order of desired_amounts_compare is enough: if a reservation gets less than it
- * desires, each later reservation gets less than it desires, too. Returns the capacity that is
+/* One pass in the order of desired_amounts_compare is enough: if one reservation gets less than it
+ * desires, all later reservations get less than they desire, too. Returns the capacity that is
  * left. */
 static uint64_t share_among_equals(struct desire *desires, size_t count, uint64_t room)
 {

@@ -1,11 +1,12 @@
-/* Shares out spare capacity. The need of a spec is its runtime or amount, which admission grants
- * whole or not at all. A spec may desire more than its need (desired_runtime, desired_bytes). Spare
- * capacity is the free capacity beyond all needs. It goes to the most important specs first, and
- * among equally important specs in proportion to their weights. No spec gets more than it desires.
+/* Shares out spare capacity among the reservations. The need of a spec is its runtime or amount.
+ * Admission grants the whole need, or refuses the spec. A spec may desire more than its need
+ * (desired_runtime, desired_bytes). Spare capacity is the free capacity beyond all needs. The
+ * broker gives it to the most important specs first. Equally important specs share it in proportion
+ * to their weights. No spec gets more than it desires.
  *
- * Paper 002, section 3.6, gives contracts with several budgets "the highest possible at all times",
- * without a formula; this formula is rtf's own. The broker takes spare capacity back when a need
- * requires the capacity (spare-capacity.h). */
+ * Paper 002, section 3.6, gives contracts with several budgets "the highest possible at all times".
+ * The paper has no formula for this, so the formula here is rtf's own. The broker takes spare
+ * capacity back when a need requires the capacity (spare-capacity.h). */
 #ifndef RTF_DESIRED_AMOUNTS_H
 #define RTF_DESIRED_AMOUNTS_H
 
@@ -22,7 +23,8 @@ struct desire {
     uint64_t importance, weight;
 };
 
-/* Call this when the reservation has another grant. */
+/* Call this when the reservation has got another grant. Adds the reservation to the list of
+ * reservations that desire more, or removes it from the list. */
 void desired_amounts_follow(struct reservation *reservation);
 
 /* The first reservation that desires more than it needs; NULL: none. The next such reservation is

@@ -5,8 +5,8 @@
 #include "reservation.h"
 
 /* Names the plugin that granted the CPUs. If the grant has no CPUs, names the plugin of the first
- * guaranteed claim, or else of the first claim without a guarantee. NULL: the grant is NULL, or has
- * only extras (extras.h). */
+ * guaranteed claim. If no claim is guaranteed, names the plugin of the first claim without a
+ * guarantee. NULL: the grant is NULL, or has only extras (extras.h). */
 const char *grant_plugin_name(const struct grant *grant);
 
 /* True: the grant has CPU time, which schedules an attached thread. */

@@ -13,8 +13,8 @@ uint64_t task_new(void);
  * has the grant `after`. NULL: no grant. */
 void tell_neighbours(uint64_t task, const struct grant *before, const struct grant *after);
 
-/* Tells a restarted plugin of this task, if the task is the plugin's own, or is a task of a plugin
- * that shares CPUs with it. */
+/* Tells a restarted plugin of this task, if the task belongs to this plugin, or to a plugin that
+ * shares CPUs with this plugin. */
 void feed_one(int plugin, uint64_t task, const struct grant *grant);
 
 #endif

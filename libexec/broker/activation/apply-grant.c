@@ -40,7 +40,7 @@ static enum step_result lost_both(struct request *request)
 {
     size_t length = strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
-             "; other reservations have taken the former grant meanwhile");
+             "; other reservations have taken the capacity of the former grant meanwhile");
     (void)no_thread(request, "kernel", false);
     return request->reservation->attachment == NULL ? DECIDED : LET_GO;
 }
@@ -100,7 +100,7 @@ static enum step_result adopt_target(struct request *request)
     return no_thread(request, "broker", false);
 }
 
-/* No thread is to be attached, so the grant only has to be written into the journal. */
+/* The reservation gets no thread, so the broker only writes the grant into the journal. */
 static enum step_result grant_only(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -144,8 +144,8 @@ enum step_result apply_grant_compare(struct request *request)
     bool same = is_attached(now, wanted) && now->whole == reservation->grant->spec.budget_process;
     if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) &&
         zero_lag_wait_begin(request)) {
-        /* while the request waits, the thread must not have the former grant, which is not in the
-         * books any more */
+        /* the former grant is not in the books any more, so the thread must not keep it while the
+         * request waits */
         if (same)
             (void)attach_restore(now);
         return MUST_WAIT;
@@ -167,8 +167,8 @@ enum step_result apply_grant_compare(struct request *request)
     return request->activation.target != NULL ? adopt_target(request) : DECIDED;
 }
 
-/* The thread is ordinary now, but the kernel may still count the thread's bandwidth in its
- * scheduling domain. True: the request waits until the kernel no longer counts this bandwidth. */
+/* The thread has been made ordinary, but the kernel may still count its bandwidth in its scheduling
+ * domain. True: the request waits until the kernel no longer counts this bandwidth. */
 static bool owes(struct request *request, const struct helper_event *event)
 {
     int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
@@ -197,7 +197,7 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         return MUST_WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
-    /* a fresh thread: an event has said already that the thread could not be attached */
+    /* for a fresh thread, an event has already said that the thread could not be attached */
     else if (!request->activation.fresh)
         request_event(request, "attach", "ok", -1,
                       "detached: the thread has its former attributes");
@@ -241,15 +241,15 @@ static bool runs_by_now(const struct reservation *reservation)
 }
 
 /* A nap: the thread sleeps again before the helper can make it real-time. Each nap costs the broker
- * time, and the owner decides how often the thread sleeps. So after NAPS naps the broker gives up.
+ * time, and the owner controls how often the thread sleeps. So after NAPS naps the broker gives up.
  * After AT_ONCE naps in a row, the broker pauses before it tries again. A pause counts as
  * NAPS_IN_PAUSE naps. */
 enum { NAPS = 50, AT_ONCE = 3, NAPS_IN_PAUSE = 7 };
 
-/* Returns how long (ns) the broker pauses. The thread runs, but cannot be SCHED_DEADLINE yet, for
- * one of two reasons. Its runtime was used up when the kernel took the thread from its CPU, and
- * comes back at the end of the period. Or the thread holds a lock in the kernel, and is kept from
- * running (PREEMPT_RT). */
+/* Returns how long (ns) the broker pauses when the thread is awake but cannot be made
+ * SCHED_DEADLINE yet. There are two causes. The thread's runtime may be used up; the thread gets
+ * runtime again at the end of the period. Or the thread may hold a lock in the kernel (PREEMPT_RT)
+ * while other threads keep it from running. */
 static int64_t pause_of(const struct reservation *reservation)
 {
     const int64_t first = INT64_C(10000000),
@@ -321,7 +321,8 @@ static enum step_result gone(struct request *request)
     refuse_thread(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid,
                   execve_exec(reservation) ? "called execve: it is ordinary, and not attached"
                                            : "ended");
-    /* the thread may have ended after the helper's call, and may have used CPU time */
+    /* the thread may have ended only after the helper had made it real-time, and may have used CPU
+     * time */
     reservation->attachment->served = true;
     debt_begin(reservation, reservation->grant);
     debt_of_thread(reservation);
@@ -361,10 +362,10 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
         return MUST_WAIT;
     refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
-    /* The helper has given the thread its former attributes back. If an attached thread has an old
-     * grant, this grant is in force again. If not, the broker detaches the thread, even a thread
-     * that was not attached before this request: the helper may have died in the middle of the
-     * call, and the next reservation must not find a half-attached thread. */
+    /* The helper has given the thread its former attributes back. If the thread was attached with
+     * an old grant, this grant is in force again. Otherwise the broker detaches the thread, even if
+     * the thread was not attached before this request: the helper may have died in the middle of
+     * the call, and the next reservation must not find a half-attached thread. */
     bool never = event->answer != HELPER_BUSY;
     if (request->activation.fresh || request->activation.old == NULL) {
         (void)no_thread(request, "kernel", never);
@@ -430,8 +431,8 @@ enum step_result apply_grant_given(struct request *request, const struct helper_
         attachment_watch_soon(reservation->attachment);
         request_event(request, "attach", "ok", -1,
                       "attached: the thread has what the spec asks for beside CPU time");
-        /* the journal gets the extras, so that the next broker can tell what the user has changed
-         * since */
+        /* the journal gets the extras, so that the next broker can tell which extras the user has
+         * changed since */
         (void)reservation_record(reservation);
         return DECIDED;
     }

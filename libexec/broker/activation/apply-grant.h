@@ -10,27 +10,30 @@
  * names. */
 enum step_result apply_grant_compare(struct request *request);
 
-/* _share asks the helper of a network or disk for the reservation's share: the part of the network
- * or disk that the reservation's traffic gets. _shared takes the helper's answer. */
+/* A share is the part of a network or disk that the reservation's traffic gets. apply_grant_share
+ * asks the helper of the network or disk for the reservation's share. apply_grant_shared takes the
+ * helper's answer. */
 enum step_result apply_grant_share(struct request *request);
 enum step_result apply_grant_shared(struct request *request, const struct helper_event *event);
 
-/* _record writes the thread and its former attributes into the journal. Only then _apply asks the
- * attach helper to change the thread, so that a crash in between loses nothing. _applied takes the
- * helper's answer. */
+/* apply_grant_record writes the thread and its former attributes into the journal.
+ * apply_grant_apply then asks the attach helper to change the thread. The journal comes first, so
+ * that after a crash the next broker can restore the thread. apply_grant_applied takes the helper's
+ * answer. */
 enum step_result apply_grant_record(struct request *request);
 enum step_result apply_grant_apply(struct request *request);
 enum step_result apply_grant_applied(struct request *request, const struct helper_event *event);
 
-/* _bind binds the attached thread to the reservation's shares. _give gives the thread the extras of
- * the spec. _bound and _given take the helpers' answers. */
+/* apply_grant_bind binds the attached thread to the reservation's shares. apply_grant_give gives
+ * the thread the extras of the spec (extras.h). apply_grant_bound and apply_grant_given take the
+ * helpers' answers. */
 enum step_result apply_grant_bind(struct request *request);
 enum step_result apply_grant_give(struct request *request);
 enum step_result apply_grant_given(struct request *request, const struct helper_event *event);
 enum step_result apply_grant_bound(struct request *request, const struct helper_event *event);
 
-/* _detach gives the attached thread its former attributes back. _detached takes the helper's
- * answer. */
+/* apply_grant_detach gives the attached thread its former attributes back. apply_grant_detached
+ * takes the helper's answer. */
 enum step_result apply_grant_detach(struct request *request);
 enum step_result apply_grant_detached(struct request *request, const struct helper_event *event);
 

@@ -40,9 +40,9 @@ static bool shows_mark(pid_t tid, struct attributes *now)
     return seen && is_marked(now);
 }
 
-/* True: the guard has made the leader real-time, as a member of a process with one runtime. After an
- * execve(2) the policy tells the leader from the thread, because a member can have its own
- * reservation only under SCHED_DEADLINE. */
+/* True: the guard has made the leader real-time, as a member of a process with one runtime. After
+ * an execve(2) the broker can still tell the leader from the thread by the policy, because a member
+ * can have its own reservation only under SCHED_DEADLINE. */
 static bool is_by_guard(pid_t leader, const struct attributes *now)
 {
     return now->policy != POLICY_DEADLINE && second_reservation_is_shared(leader);
@@ -137,8 +137,8 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
                            attach_apply_again(reservation->attachment, reservation->grant), NULL);
 }
 
-/* True: the thread of `old`, whose id has ended, seems to have got the leader's id. *now: its
- * attributes. */
+/* No thread has the id of the attached thread `old` any more. True: the thread seems to have got
+ * the leader's id. *now: its attributes. */
 static bool is_elsewhere(const struct attachment *old, struct attributes *now)
 {
     return old->process != old->tid && !attachment_has_died(old) && shows_mark(old->process, now);
@@ -183,14 +183,14 @@ void execve_drained(void)
     }
 }
 
-/* Only the mark (is_marked) shows that the thread had a grant, because the owner may have changed
- * policy and priority just before. */
+/* The thread's policy and priority do not show that the thread had a grant, because the owner may
+ * have changed them just before. Only the mark (is_marked) shows this. */
 bool execve_exec(const struct reservation *reservation)
 {
     const struct attachment *old = reservation->attachment;
     struct attributes now;
     if (!old->scheduled || old->state == ATTACHMENT_LAID_DOWN || !is_elsewhere(old, &now))
-        return false; /* LAID_DOWN: the earlier broker had made the thread ordinary before the thread ended */
+        return false; /* LAID_DOWN: the earlier broker had made the thread ordinary already */
     struct attachment first = leader_of(old), *ours = attachment_find(old->process);
     if (ours != NULL)
         hold_to(ours, &now);

@@ -5,12 +5,12 @@
  *
  * This is the only way in which an attached thread loses its id. So the broker looks for a
  * real-time thread without an attachment only under the leader's id, and leaves other real-time
- * threads of a process alone. The broker takes the thread under the leader's id for the attached
- * thread if it is real-time with reset-on-fork: each grant sets this flag, and an owner cannot
- * clear the flag. A thread cannot be attached if its leader is real-time with reset-on-fork, but
- * not by a grant (leader_is_alike). If the watch of the attached thread
- * (libexec/attach/task-events.h) saw the thread end without an execve, the thread under the
- * leader's id is another thread. */
+ * threads of a process alone. Each grant sets the flag reset-on-fork, which an owner cannot clear.
+ * So if the thread under the leader's id is real-time with this flag, the broker takes it for the
+ * attached thread. A leader that has these attributes without a grant would be mistaken for the
+ * attached thread. So the broker attaches no thread of a process with such a leader
+ * (leader_is_alike). If the watch of the attached thread (libexec/attach/task-events.h) saw the
+ * thread end without an execve, the thread under the leader's id is another thread. */
 #ifndef RTF_EXECVE_H
 #define RTF_EXECVE_H
 

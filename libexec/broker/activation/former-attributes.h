@@ -1,5 +1,6 @@
-/* The former attributes of a thread, and its former share and limit of locked memory. The journal
- * has them before the helper changes the thread, so that each later broker can restore them. */
+/* The former attributes of a thread, its former I/O priority, and its former limit of locked
+ * memory. The broker writes them into the journal before a helper changes the thread, so that the
+ * next broker can restore them after a crash. */
 #ifndef RTF_FORMER_ATTRIBUTES_H
 #define RTF_FORMER_ATTRIBUTES_H
 

@@ -7,8 +7,8 @@
 #include "grants.h"
 #include "plugin-lines.h"
 
-/* Returns the process whose group has the thread as a member; 0: there is none. *started_by: the
- * process began at this time or earlier (thread.h). */
+/* Returns the process whose group (lib/process-budget.h) has the thread as a member; 0: there is no
+ * such process. *started_by: the process began at this time or earlier (thread.h). */
 static pid_t group_of(pid_t tid, unsigned long long *started_by)
 {
     char path[GROUP_BYTES];
@@ -29,10 +29,10 @@ bool second_reservation_is_shared(pid_t tid)
     return found != NULL && found->started_by == started_by && found->whole;
 }
 
-/* Returns the process with which the thread shares a runtime; 0: there is none. *with: the
- * attachment of this process; NULL: the attachment has just ended, and the helper is about to
- * empty the group. Looks at the table of attachments first, because the helper may not have made
- * the group yet. */
+/* Returns the process with which the thread shares a runtime; 0: there is no such process. Sets
+ * *with to the attachment of this process; NULL: the attachment has just ended, and the helper is
+ * about to empty the process's group. Looks at the table of attachments first, because the helper
+ * may not have made the group yet. */
 static pid_t sharing_with(const struct identity *identity, const struct attachment **with)
 {
     unsigned long long started_by = 0;

@@ -1,9 +1,11 @@
-/* Threads that share the runtime of a process ("budget": "process"), and reservations of their own.
+/* Decides whether a thread that shares the runtime of its process ("budget": "process") may have
+ * another reservation, of its own.
  *
  * rtf-guard gives all members of the group of a process (lib/process-budget.h) the same policy and
- * priority, and takes these away together. So a member can have another reservation only under
- * SCHED_DEADLINE, which the guard leaves alone. Without this rule the attributes of one reservation
- * would be the former attributes of the other, and would stay after the end of both. */
+ * priority, and takes these away together. The guard does not change SCHED_DEADLINE threads, so a
+ * member can have another reservation only under SCHED_DEADLINE. Without this rule, the broker
+ * could take the attributes of one reservation for the former attributes of the thread. The thread
+ * would then keep these attributes after the end of both reservations. */
 #ifndef RTF_SECOND_RESERVATION_H
 #define RTF_SECOND_RESERVATION_H
 

@@ -2,7 +2,8 @@
 
 #include "clock.h"
 
-/* ns. The kernel's clock tick and the coarse times of files make the comparison inexact. */
+/* The largest error of the comparison, ns: the start times of threads are in clock ticks, and the
+ * times of files are coarse. */
 static const int64_t blur = INT64_C(20000000);
 
 bool file_is_older(const struct stamp *file, const struct identity *identity)

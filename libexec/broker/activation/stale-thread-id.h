@@ -1,4 +1,5 @@
-/* A file that is older than the thread with its id means an earlier thread, which has ended. */
+/* The kernel gives the id of an ended thread to a later thread. So if a file that names a thread id
+ * is older than the thread with this id, the file means an earlier thread, which has ended. */
 #ifndef RTF_STALE_THREAD_ID_H
 #define RTF_STALE_THREAD_ID_H
 

@@ -21,30 +21,30 @@ static bool is_attached_elsewhere(const struct reservation *reservation, pid_t t
     return other != NULL && other->reservation != reservation && !attachment_is_over(other);
 }
 
-/* True: the file is for a program. Such a file stands for all threads that its reader hears of, so
- * a thread may be younger than the file. */
+/* True: the reservation is made from a program file (rtf-spec(5)). Such a file stands for all
+ * threads of the program, so a thread may be younger than the file. */
 static bool is_of_program(const struct reservation *reservation)
 {
     return reservation_name_of_program(reservation->name) != 0;
 }
 
-/* The file that names the thread means a thread that has ended. If the file is
- * NAME.tid (by_file), the reader removes it, because it could only name a wrong thread later. */
+/* Answers a request whose file means a thread that has ended. If the file is NAME.tid (by_file),
+ * the reader removes the file, because it could only name a wrong thread later. */
 static void target_is_outlived(struct request *request, bool by_file)
 {
     request->activation.why_not = TARGET_OUTLIVED;
     if (!by_file)
         return;
-    /* the reader removes the file only if it still has this stamp, because the owner may have
-     * written it again */
+    /* the reader removes the file only if the file still has this stamp, because the owner may have
+     * written the file again */
     reader_remove(request->reservation->user, request->reservation->name, "tid",
                   &request->tid.stamp);
     request->tid.stamp = (struct stamp){0};
 }
 
 /* Finds the group to which a detached thread returns. A thread that an attached thread has started
- * is in the attached thread's leaf of a domain. It must not return to this leaf, because the broker
- * removes the leaf when the attached thread ends. */
+ * is in the attached thread's leaf of a domain. The new thread must not return to this leaf later,
+ * because the broker removes the leaf when the attached thread ends. */
 bool target_group(pid_t tid, char **group)
 {
     char mount[GROUP_BYTES], path[GROUP_BYTES];
@@ -73,7 +73,7 @@ bool target_group(pid_t tid, char **group)
     return *group != NULL;
 }
 
-/* Refuses a thread that the owner names by its number in another pid namespace. */
+/* Refuses a thread that the owner has named by its id in another pid namespace. */
 static void refuse_unseen(struct request *request, pid_t unseen)
 {
     refuse_thread(

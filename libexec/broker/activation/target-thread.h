@@ -1,5 +1,5 @@
-/* Checks the thread that a spec or a NAME.tid names: is it the thread that the owner means, and may
- * the owner have it attached? */
+/* Checks the thread that a spec or a NAME.tid names. Is this the thread that the owner means? May
+ * the owner have this thread attached? */
 #ifndef RTF_TARGET_THREAD_H
 #define RTF_TARGET_THREAD_H
 
@@ -11,8 +11,9 @@
  * ended. */
 struct attachment *target_thread(struct request *request, pid_t tid, bool by_file);
 
-/* *group: the cpuset group to which the thread returns when it is detached. The caller frees
- * *group. NULL: no line uses domains, so no thread changes its group. False with errno. */
+/* Sets *group to the cpuset group to which the thread returns when it is detached. The caller frees
+ * *group. NULL: no line of plugins.conf uses scheduling domains, so no thread changes its group.
+ * False with errno. */
 bool target_group(pid_t tid, char **group);
 
 #endif

@@ -37,7 +37,7 @@ void thread_events_prepare(const struct thread_events *events)
     attachments_prepare(&calls);
 }
 
-/* ---- what the helper does without a request ---- */
+/* ---- orders to the helper without a request ---- */
 
 void thread_events_check(void)
 {
@@ -61,8 +61,8 @@ void thread_events_guard(void)
 }
 
 /* Logs a warning of the guard about the attached thread. The log takes few such warnings, because a
- * user can cause them at any rate. The number of a line that the log does not take goes into the
- * thread's next line. */
+ * user can cause them at any rate. If the log does not take a line, the number in this line is
+ * added to the thread's next line. */
 static void warn(const struct reservation *reservation, const char *reason)
 {
     struct attachment *attachment = reservation->attachment;
@@ -80,14 +80,15 @@ static void warn(const struct reservation *reservation, const char *reason)
         attachment->untold = 0;
 }
 
-/* The thread of the reservation waited for a lock, and lent its runtime to the thread that has
- * the lock. The owner gets a verdict, too, because the owner may not know which thread that is. */
+/* The thread of the reservation waited for a lock, and lent its runtime to the thread that has the
+ * lock. The owner gets a verdict, too, because the owner may not know that the two threads share a
+ * lock. */
 static void tell_lent(struct reservation *reservation, uint64_t times)
 {
     char reason[256];
     snprintf(
         reason, sizeof reason,
-        "while thread %d waited for a lock, the holder of the lock used its whole %lluus: thread %d was ordinary until the next %lluus "
+        "while thread %d waited for a lock, the holder of the lock used up the whole runtime of %lluus: thread %d was ordinary until its next period (period or deadline: %lluus) "
         "(%llu times since the last warning)",
         (int)reservation->attachment->tid,
         (unsigned long long)cpu_in_mode(reservation->grant).runtime,
@@ -103,7 +104,7 @@ static void tell_suspended(const struct reservation *reservation, uint64_t times
     char reason[160];
     snprintf(
         reason, sizeof reason,
-        "thread %d used up its %lluus before %lluus were over, and was ordinary until then (%llu times since the last warning)",
+        "thread %d used up its %lluus of runtime before its period of %lluus was over, and was ordinary until then (%llu times since the last warning)",
         (int)reservation->attachment->tid,
         (unsigned long long)cpu_in_mode(reservation->grant).runtime,
         (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
@@ -135,8 +136,8 @@ void thread_events_guarded(const struct guard_event *event)
 
 /* True: before the watch began, the thread has ended, or another thread's execve(2) has taken over
  * its id. The other thread is not real-time and has no reset-on-fork. The attached thread may not
- * be real-time either, if its owner has made it ordinary. But it has reset-on-fork, because an
- * owner cannot clear this flag (sched(7)). */
+ * be real-time either, if its owner has made it ordinary. But the attached thread always has
+ * reset-on-fork, because an owner cannot clear this flag (sched(7)). */
 static bool is_watched_too_late(const struct reservation *reservation)
 {
     struct identity identity;
@@ -150,9 +151,9 @@ static bool is_watched_too_late(const struct reservation *reservation)
             !now.reset_on_fork);
 }
 
-/* The thread may have got its leader's id by execve(2) before the attach helper's call. When the
- * broker then looked under the leader's id, the call had not changed the thread yet. So the
- * broker looks again. */
+/* The thread may have got its leader's id by execve(2) before the attach helper changed the thread.
+ * If the broker looked at the thread under the leader's id before the helper's call, the broker saw
+ * no change. So the broker looks again now. */
 static void let_go_meanwhile(const struct adjustment *adjusting,
                              const struct reservation *reservation)
 {
@@ -173,8 +174,8 @@ void thread_events_adjusted(const struct helper_event *event)
     if (adjusting == NULL) {
         extras_answered(event);
         (void)execve_answered(event);
-        /* nothing to close: the answer to an order for extras, or for making a thread ordinary, has
-         * no watch */
+        /* this answer has no watch to close: it belongs to an order for extras, or to an order to
+         * make a thread ordinary */
         return;
     }
     struct reservation *reservation = reservation_of_task(adjusting->task);
@@ -212,7 +213,7 @@ void thread_events_adjusted(const struct helper_event *event)
     free(adjusting);
 }
 
-/* ---- what threads do by themselves ---- */
+/* ---- events of threads ---- */
 
 enum { LOOKS = 3 };
 static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000),
@@ -229,9 +230,9 @@ static bool has_runtime_of_process(const struct attachment *attachment)
 /* The watch hung up, or began too late, and a thread has the attached thread's id. This thread may
  * be the attached thread itself: the kernel ends the watch of a process that executes a program
  * that its user cannot read. A grant sets reset-on-fork, which an owner cannot clear, so this flag
- * shows the attached thread, unless all threads of the process have the flag ("budget":
- * "process"). The broker then checks again whether the thread may have the grant,
- * because a set-user-ID program may have made it root's. */
+ * shows the attached thread, unless all threads of the process have the flag ("budget": "process").
+ * The broker then checks again whether the thread may have the grant, because the thread may run a
+ * set-user-ID program, and belong to root now. */
 static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 {
     char reason[120];
@@ -250,10 +251,10 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
     return GOES_ON;
 }
 
-/* The attached thread seems to have ended, but its id may live on: execve(2) by another thread ends
- * the first thread of the process, and then takes over its id. Between these two moments, the id
- * belongs to a zombie beside living threads. That is also the case if the first thread ended by
- * itself, so the broker looks LOOKS times. */
+/* The attached thread seems to have ended, but another thread may get its id: when another thread
+ * calls execve(2), the kernel ends the first thread of the process, and then gives its id to the
+ * calling thread. Between these two moments, the id belongs to a zombie beside living threads. The
+ * same is true if the first thread has just ended, so the broker looks LOOKS times. */
 static enum fate fate_of(struct attachment *attachment)
 {
     struct identity identity;
@@ -261,12 +262,14 @@ static enum fate fate_of(struct attachment *attachment)
     const bool was_over = attachment->looks > 0;
     if (!thread_look(tid, &identity) || identity.start > attachment->started_by)
         return ENDED;
-    /* execve(2) takes over only the first thread's id: this id is still the attached thread's, and
-     * the watch that hung up belonged to an earlier thread */
+    /* by execve(2) a thread can get only the id of the first thread of its process. So the attached
+     * thread still has its id, and the watch that hung up belonged to an earlier thread */
     if (tid != attachment->process)
         return identity.ended ? ENDED : GOES_ON;
     if (attachment_find(tid) != attachment || thread_has_ended(attachment->pidfd))
-        return ENDED; /* not in the table: the thread had ended before the broker started, so nothing goes on under its id */
+        /* the thread is not in the table, because it had ended before the broker started: no thread
+         * has its id */
+        return ENDED;
     if (identity.ended) {
         if (attachment->looks == LOOKS)
             return ENDED;

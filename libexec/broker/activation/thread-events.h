@@ -1,5 +1,5 @@
-/* Acts on events of attached threads: a thread ends, wakes, calls execve, or drifts from its
- * grant. */
+/* Acts on events of attached threads: a thread ends, wakes, calls execve, or no longer runs as
+ * granted. */
 #ifndef RTF_THREAD_EVENTS_H
 #define RTF_THREAD_EVENTS_H
 
@@ -9,20 +9,20 @@
 /* Takes the helper's answer to an order that belongs to no request (adjustments.h). */
 void thread_events_adjusted(const struct helper_event *event);
 
-/* Corrects the threads that have drifted from their grants. */
+/* Corrects the threads that no longer run as granted. */
 void thread_events_check(void);
 
-/* _guarded takes an event of the guard. _guard tells a new guard about all threads that it has to
- * guard. */
+/* thread_events_guarded takes an event of the guard. thread_events_guard tells a new guard about
+ * all threads that it has to guard. */
 struct guard_event;
 void thread_events_guarded(const struct guard_event *event);
 void thread_events_guard(void);
 
-/* The functions that act on these events. Call thread_events_prepare before any thread is
+/* The functions that are called for these events. Call thread_events_prepare before any thread is
  * attached. */
 struct thread_events {
     void (*examine)(struct reservation *reservation); /* the thread has ended, or woken */
-    /* the grant has to be applied to the thread again; `reason` is for the owner */
+    /* the grant has to be applied to the thread again; `reason` is a sentence for the owner */
     void (*recover)(struct reservation *reservation, enum kind kind, const char *reason);
 };
 void thread_events_prepare(const struct thread_events *events);

@@ -4,7 +4,7 @@
 
 #include "request.h"
 
-/* True: the thread is another user's or the kernel's, and is refused. */
+/* True: the thread belongs to another user or to the kernel, and the request is refused. */
 bool thread_is_anothers(struct request *request, pid_t tid, const struct identity *identity);
 
 #endif

@@ -64,7 +64,8 @@ static bool is_all_background(const struct grant *grant)
     return grant->plugin == NO_PLUGIN && grant->holdings == NULL && grant->background != 0;
 }
 
-/* From here on the grant is in force, unless the kernel refuses to schedule the thread. */
+/* Enters the grant into all books. The grant is now in force, unless the kernel later refuses to
+ * change the thread. */
 static enum step_result commit(struct request *request, struct grant *grant)
 {
     if (request->reservation->grant == NULL)
@@ -122,9 +123,10 @@ static struct spec probed_spec(const struct request *request)
     return smaller;
 }
 
-/* The rules or a neighbour refuse the runtime, but would let another runtime pass. Asks whether the
- * plugin would grant this other runtime. A correct plugin needs few such questions. TRIES_MAX is
- * for a wrong plugin, which must not keep all other requests waiting. */
+/* Call this if the rules or a neighbour refuse the spec's runtime but would allow another runtime.
+ * Asks whether the plugin would grant this other runtime. A correct plugin needs few such
+ * questions. TRIES_MAX bounds the questions to a faulty plugin, because all other requests wait
+ * meanwhile. */
 enum step_result ask_plugins_probe(struct request *request)
 {
     if (is_tried(request) || request->inquiry.probed < request->inquiry.least ||
@@ -134,7 +136,7 @@ enum step_result ask_plugins_probe(struct request *request)
     return wait_for_plugin(request, ask_plugins_send(request, &other, false));
 }
 
-/* The offer can be taken only if the neighbours agree. */
+/* Has the neighbours judge the offer. The broker takes the offer only if all neighbours agree. */
 static enum step_result let_neighbours_judge(struct request *request, struct grant *offer)
 {
     request->hearing.offer = offer;
@@ -200,9 +202,9 @@ enum step_result ask_plugins_round(struct request *request)
 }
 
 /* True: capacity has come free since the round began, perhaps in a pool whose plugin has refused
- * already. The request must be able to get this capacity, so all plugins are asked again. ROUNDS
- * bounds the rounds: a user who reserves and releases all the time cannot delay the refusal for
- * ever. */
+ * already. The request must be able to get this capacity, so all plugins are asked again. There are
+ * at most ROUNDS rounds, so that a user who reserves and releases all the time cannot delay the
+ * refusal for ever. */
 enum { ROUNDS = 3 };
 
 static bool something_came_free(struct request *request)
@@ -244,7 +246,8 @@ static bool may_ask(struct request *request)
     return !in_turn || turn_pass(request);
 }
 
-/* May the line's plugin be asked for the spec's runtime, or at least for another runtime? */
+/* Decides whether the line's plugin may be asked for the spec's runtime, or at least for another
+ * runtime. */
 static enum step_result judge_line(struct request *request, const struct plugin_line *line)
 {
     struct reservation *reservation = request->reservation;
@@ -325,9 +328,9 @@ static enum step_result ask_plugins_turn_down(struct request *request, struct gr
     return SAYS_NO;
 }
 
-/* The plugin offers more than its pools have left. Its answer may have crossed with another
- * plugin's task on a shared CPU. The plugin knows of that task now, so it is asked again. If the
- * second answer is too much as well, the plugin has broken its protocol. */
+/* The plugin offers more than its pools have left. The plugin may have answered before it heard of
+ * another plugin's new task on a shared CPU. The plugin knows of this task now, so it is asked
+ * again. If the second answer is too much as well, the plugin has broken its protocol. */
 static enum step_result ask_plugins_overfull(struct request *request, struct grant *grant,
                                              bool committed, const char *reason)
 {
@@ -349,7 +352,7 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
     return no;
 }
 
-/* A dry run has passed every test. The neighbours forget the plan that they have judged, and no
+/* A dry run has passed every test. The neighbours forget the plan that they have judged, so no
  * books have the plan. */
 static enum step_result would_schedule(struct request *request)
 {
@@ -365,7 +368,7 @@ static enum step_result would_schedule(struct request *request)
     request->outcome.would_grant = grant;
     request_answer(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing",
                    grant_plugin_name(grant),
-                   is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
+                   is_all_background(grant) ? "admit it, without a guarantee" : "grant it");
     return DECIDED;
 }
 
@@ -386,14 +389,15 @@ static enum step_result take_offer(struct request *request, struct grant *grant,
     request->inquiry.hold = (struct charge){0};
     if (committed)
         return commit(request, grant);
-    /* the first partial offer wins */
+    /* the first partial offer is kept, and later ones are dropped */
     if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) {
         acl_release(&grant->charge);
         grant_free(grant);
         return OFFERED_A_PART;
     }
-    /* The partial offer is given up. Until now the new charge has only the part beyond the charge
-     * of the partial offer, so the new charge is set to the whole offer. */
+    /* The partial offer is given up for the new offer. Until now the charge of the new offer lacks
+     * the part that the partial offer has charged. So the new charge is set to the amount of the
+     * whole new offer. */
     if (request->inquiry.partial != NULL)
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
@@ -430,7 +434,8 @@ static enum step_result objected(struct request *request, struct grant *offer)
         return LESS_IS_ENOUGH;
     }
     note_objection(request, plugin);
-    if (partial) { /* the later plugins are asked again, because the request has not kept their offers */
+    /* the request has not kept the offers of the later plugins, so these are asked again */
+    if (partial) {
         drop_partial(request);
         request->inquiry.plugin = plugin;
         request->inquiry.ceiling = UINT64_MAX;
@@ -439,9 +444,9 @@ static enum step_result objected(struct request *request, struct grant *offer)
     return bearable == 0 ? SAYS_NO : least_change_at_most(request, bearable);
 }
 
-/* The sum of all lines on a CPU would be too large. That is no error of the plugin: a plugin whose
- * threads run above all others need not know of the other threads. Another plugin's task may have
- * crossed with the plugin's answer, so the plugin is asked again, once. */
+/* The sum of all lines on a CPU would be too large. This is no fault of the plugin: a plugin whose
+ * threads run above all other threads need not know of the other threads. Besides, another plugin
+ * may have got a task while this plugin answered, so this plugin is asked again, once. */
 static enum step_result too_much(struct request *request, struct grant *offer, const char *reason)
 {
     bool fresh = offer != request->inquiry.partial && request->inquiry.probed == 0;
@@ -484,8 +489,9 @@ enum step_result ask_plugins_judged(struct request *request, const struct plugin
     return neighbour_answered(request, event) ? IN_PROGRESS : decide(request);
 }
 
-/* The plugin refuses the spec's runtime. A value of nearest= that is not below the spec's runtime
- * is wrong, because then nothing says which larger runtime is the least one. */
+/* Call this when the plugin refuses the spec's runtime. A nearest= that is not below the spec's
+ * runtime is ignored, because it need not be the least larger runtime. The plugin tells the least
+ * runtime in another value, event->nearest_minimum. */
 static enum step_result refused(struct request *request, const struct plugin_event *event)
 {
     const struct inquiry *inquiry = &request->inquiry;
@@ -563,8 +569,8 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     return DECIDED;
 }
 
-/* Makes a grant without CPU time. All claims are held or let in, and the spec asks for no CPU
- * time. */
+/* Makes a grant without CPU time. The ledger holds all guaranteed claims, the other claims are
+ * admitted, and the spec asks for no CPU time. */
 static enum step_result grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;

@@ -55,8 +55,9 @@ enum step_result claims_refuse(struct request *request)
     return CLAIM_AGAIN;
 }
 
-/* Lets in a claim without a guarantee. No plugin is asked, and nothing is held. There must be a
- * line for the claim, and the rules must allow the line to the user. */
+/* Admits a claim without a guarantee. No plugin is asked, and the ledger holds nothing. A line of
+ * plugins.conf must have the claimed resource, and the rules must allow the user to use this
+ * line. */
 static enum step_result let_in(struct request *request)
 {
     char reason[REASON_BYTES];
@@ -118,7 +119,8 @@ static enum step_result claims_turn_down(struct request *request, enum answer an
                                          const char *reason, uint64_t nearest, bool never)
 {
     const uint64_t allowed = claim_within(request->inquiry.claim, request->inquiry.ceiling);
-    const bool is_less = nearest < request->inquiry.claim->values[0]; /* a plugin may be wrong */
+    /* a faulty plugin may name a value that is not less */
+    const bool is_less = nearest < request->inquiry.claim->values[0];
     acl_release(&request->inquiry.hold);
     refusal_note_no(request, request->inquiry.plugin, answer, reason,
                     !is_less            ? 0

@@ -44,8 +44,9 @@ enum step_result least_change_begin(struct request *request)
                : SAYS_NO;
 }
 
-/* Follows the plugin only to larger runtimes in the search for the least one, and only to smaller
- * runtimes otherwise. So the questions end, whatever the plugin says. */
+/* In the search for the least runtime, tries only larger runtimes than before. In the search for
+ * the largest runtime, tries only smaller runtimes. So the search ends even if a faulty plugin
+ * suggests wrong runtimes. */
 enum step_result least_change_refused(struct request *request, const struct plugin_event *event)
 {
     const struct inquiry *inquiry = &request->inquiry;

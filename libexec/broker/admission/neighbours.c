@@ -26,8 +26,8 @@ static void neighbours_judge(struct request *request)
     (void)wait_for_plugin(request, id);
 }
 
-/* Asks all neighbours, even after one has said no. Each neighbour names the largest runtime that it
- * could bear, and all neighbours can bear the smallest of these runtimes. */
+/* Asks all neighbours, even after one has said no. Each refusing neighbour names the largest
+ * runtime that it could bear. All neighbours can bear the smallest of these runtimes. */
 static bool neighbours_ask_next(struct request *request)
 {
     const struct grant *offer = request->hearing.offer;

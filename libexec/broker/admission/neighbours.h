@@ -1,8 +1,8 @@
-/* Asks the neighbours of a plan. A neighbour is a plugin that judges other plugins' tasks, that has
- * one of the plan's CPUs, and whose threads do not run above the thread of the plan. The plan could
+/* Asks the neighbours of a plan. A neighbour is a plugin that judges the tasks of other plugins and
+ * has one of the plan's CPUs. Its threads do not run above the thread of the plan. The plan could
  * break the promises of a neighbour, so each neighbour is asked before the plan is taken. A
  * neighbour that can bear the plan takes it into its books. Until all neighbours have answered, the
- * request has the turn (request.h). */
+ * request has the turn (turn_take): no other request that needs the turn goes on. */
 #ifndef RTF_NEIGHBOURS_H
 #define RTF_NEIGHBOURS_H
 

@@ -18,8 +18,8 @@ bool owner_may_have_something(const struct account *account)
            acl_names_uid(rules, account->uid);
 }
 
-/* True: the request is refused because of draining. Requests of the kind RECOVER are not refused:
- * the broker makes them after a change of plugins.conf, for grants of an earlier broker. */
+/* True: the request is refused because of draining. Requests of the kind RECOVER are not refused.
+ * The broker makes them for grants of an earlier broker, after a change of plugins.conf. */
 static bool is_drained_away(const struct request *request)
 {
     return draining && request->outcome.kind != RECOVER;
@@ -44,8 +44,8 @@ void owner_is_no_member(struct request *request)
     request_refuse(request, "access", WHY_NOT_A_MEMBER, true);
 }
 
-/* Returns the bytes of lock_memory that the user's other specs have, or are about to get because
- * the rules have just allowed them. */
+/* Returns the sum of lock_memory, in bytes, of the user's other specs. Specs whose lock_memory the
+ * rules have just allowed count, too. */
 static uint64_t locked_by_others(const struct request *request)
 {
     const struct account *account = request->reservation->user->account;
@@ -64,8 +64,8 @@ static uint64_t locked_by_others(const struct request *request)
     return sum;
 }
 
-/* True: the kernel has utilization clamps. Such a kernel shows each thread's maximum, 1024 by
- * default; other kernels show 0. */
+/* True: the kernel has utilization clamps. Such a kernel shows a maximum for each thread, 1024 by
+ * default. Other kernels show 0. */
 static bool kernel_has_clamps(void)
 {
     struct kernel_sched_attr attr = {0};

@@ -33,8 +33,8 @@ static bool ranks_only(int plugin)
     return line->resource == RESOURCE_CPU && !line->deadline && strcmp(line->tests, "none") == 0;
 }
 
-/* True: the spec suits this kind of plugin. Refusals of plugins that do not suit the spec explain
- * less to the owner. */
+/* True: the spec suits this kind of plugin. The refusal of a plugin that does not suit the spec
+ * explains less to the owner. */
 static bool is_meant_for(const struct request *request, int plugin)
 {
     return plugin_line(plugin)->resource != RESOURCE_CPU ||
@@ -46,8 +46,8 @@ static bool explains_more(const struct request *request, int plugin, int than)
     return is_meant_for(request, plugin) && !is_meant_for(request, than);
 }
 
-/* Keeps one refusal for the owner. A refusal that may still become a grant is kept rather than a
- * final refusal. */
+/* Keeps one refusal for the owner. Prefers a refusal that may become a grant later to a final
+ * refusal. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told,
                      uint64_t nearest, bool never)
 {
@@ -95,7 +95,7 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
         refusal->never || (ranks_only(request->inquiry.plugin) && request->spec.priority == 0);
     request_event(request, "acl", "refused", request->inquiry.plugin, reason);
     request->refusals.denial.is_there = true;
-    /* final only if no rule that refused may allow the spec later */
+    /* the refusal is final only if none of the refusing rules may allow the spec later */
     request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never);
     if (was_denied &&
         !explains_more(request, request->inquiry.plugin, request->refusals.denial.plugin))
@@ -105,9 +105,9 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
     snprintf(request->refusals.denial.reason, sizeof request->refusals.denial.reason, "%s", reason);
 }
 
-/* True: the verdict gives the refusal of a plugin, and not that of a rule. The refusal of a rule
- * explains more if the plugin never grants such a spec, and the rule closes a plugin that the
- * spec suits at least as well. */
+/* True: the verdict gives the refusal of a plugin. False: the verdict gives the refusal of a rule.
+ * The refusal of the rule explains more if the plugin never grants such a spec, and if the rule
+ * forbids another plugin that suits the spec at least as well. */
 static bool is_by_plugin(const struct request *request)
 {
     const struct no *no = &request->refusals.no;
@@ -139,8 +139,8 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
                    wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
-/* Adds to the refusal how much of the used capacity is debts (debts.h), because this capacity comes
- * free soon. */
+/* Adds to the refusal which part of the used capacity consists of debts (debts.h), because this
+ * part comes free soon. */
 static void say_owed(struct request *request, const struct counter *counter, int plugin)
 {
     int64_t until;
@@ -154,8 +154,8 @@ static void say_owed(struct request *request, const struct counter *counter, int
                  (long long)(until - monotonic_now()) / 1000000 + 1);
 }
 
-/* Names the runtime or amount that would be granted and is nearest to the spec's. If plugins or
- * rules differ, a smaller and a larger runtime may both be possible. */
+/* Names the runtime or amount nearest to the one in the spec that would be granted. Different
+ * plugins and rules may allow both a smaller and a larger runtime. */
 static void name_what_fits(const struct request *request, enum resource resource,
                            struct refusal *refusal)
 {
@@ -179,9 +179,9 @@ static const struct reply *reply_without_test(const struct request *request)
     return NULL;
 }
 
-/* If a plugin that tests refused, the owner also learns why a plugin that tests nothing did not take
- * the spec, because the spec often lacks only a priority. If the plugin that tests nothing refused,
- * the owner also learns of the rule that closed the plugin that tests. */
+/* If a plugin that tests refused, the owner also learns why a plugin that tests nothing did not
+ * take the spec, because the spec often lacks only a priority. If the plugin that tests nothing
+ * refused, the owner also learns of the rule that forbids the plugin that tests. */
 static void say_other(struct request *request, int told)
 {
     const struct denial *denial = &request->refusals.denial;

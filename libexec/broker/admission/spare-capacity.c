@@ -25,9 +25,9 @@
 #include "verdict.h"
 #include "zero-lag-wait.h"
 
-/* ns: the least time between two changes of a reservation by sharing out, the least time between
- * two rounds of sharing out, and the time until the next look at a reservation that is being
- * changed */
+/* ns. between_changes: the least time between two changes of a reservation by sharing out.
+ * between_rounds: the least time between two rounds of sharing out. while_it_changes: the time
+ * until the broker looks again at a reservation that is being changed */
 static const int64_t between_changes = 1000000000, between_rounds = 20000000,
                      while_it_changes = 10000000;
 
@@ -36,8 +36,9 @@ static const int64_t between_changes = 1000000000, between_rounds = 20000000,
 static const char taken_back[] =
     "another spec needs the capacity that this reservation had beyond its needs";
 
-/* Makes the kernel follow the lessened grant. The owner's verdict must say only what is done. So if
- * the helper has to change the thread, the verdict waits for the helper's answer. */
+/* Makes the kernel follow the lessened grant. The owner's verdict must not report a change before
+ * it is made. So if the helper has to change the thread, the verdict waits for the helper's
+ * answer. */
 static void follow(struct reservation *reservation, bool has_less_time)
 {
     shares_follow(reservation);
@@ -61,7 +62,7 @@ static void lessen(struct reservation *reservation)
 
 /* ---- aims ---- */
 
-/* Sets the aims of the reservation to what it has now. */
+/* Sets the aims (desired-amounts.h) of the reservation to the amounts that it has now. */
 static void aim_at_what_is(struct reservation *reservation)
 {
     reservation->grant->aim = reservation->grant->plan.runtime;
@@ -104,8 +105,8 @@ static bool aims_higher(const struct grant *grant)
     return higher;
 }
 
-/* True: the reservation is open, and has no request, and the broker is not about to ask for more
- * for it. */
+/* True: the reservation is in the state RESERVATION_OPEN, has no request, and the broker is not
+ * about to ask for more capacity for it. */
 static bool is_settled(const struct reservation *reservation)
 {
     return reservation->request == NULL && !reservation->raises &&
@@ -138,8 +139,8 @@ void spare_capacity_look_again(void)
     sharing.at = NEVER;
 }
 
-/* Gives the reservation what it shall have. Returns when to look at the reservation again; 0: not
- * known. */
+/* Brings the reservation to its aims. Returns the time when the broker has to look at the
+ * reservation again; 0: not known. */
 static int64_t spare_capacity_settle(struct reservation *reservation, int64_t now)
 {
     if (!aims_lower(reservation->grant) && !aims_higher(reservation->grant))
@@ -191,7 +192,7 @@ void spare_capacity_share_out(void)
 
 /* ---- giving a reservation more ---- */
 
-/* Adds the claims without a guarantee, which stay as they are. */
+/* Adds the grant's claims without a guarantee to the list. They do not change. */
 static void claim_background(const struct grant *grant, struct claim **claims)
 {
     for (int plugin = grant_background(grant); plugin != NO_PLUGIN;
@@ -247,7 +248,8 @@ struct need {
     const struct desire *desires;
     size_t count;
     const uint64_t *pool; /* the best pool so far */
-    /* `lacks` is known: the capacity that is missing in the pool, or in a rule's sum of CPU time */
+    /* the broker knows `lacks`, the capacity that is missing in the pool, or in a rule's sum of CPU
+     * time */
     bool is_known;
     uint64_t lacks, best;
 };
@@ -344,8 +346,9 @@ static bool is_charged_to(const struct charge *charge, const struct counter *cou
     return false;
 }
 
-/* For a refusal that names no pool: the sum of a rule is used up, or a plugin's test that is no sum
- * has failed. True: the spare capacity of this reservation counts there, so its return may help. */
+/* A refusal may name no pool, because the sum of a rule is used up, or because a plugin's admission
+ * test that is not a sum has failed. True: the spare capacity of this reservation counts in this
+ * sum or test, so taking it back may help. */
 static bool may_help(const struct need *need, const struct desire *desire)
 {
     const struct request *request = need->request;
@@ -359,7 +362,7 @@ static bool may_help(const struct need *need, const struct desire *desire)
 }
 
 /* Returns how much of its spare capacity the reservation has to give up: at most the lacking
- * amount, or all that may help if the lacking amount is not known. */
+ * amount. If the lacking amount is not known, this is all spare capacity that may help. */
 static uint64_t need_part_of(const struct need *need, const struct desire *desire)
 {
     const uint64_t surplus = desire->now - desire->least;
@@ -379,8 +382,8 @@ static void take_part(const struct desire *desire, uint64_t part)
     lessen(desire->reservation);
 }
 
-/* Takes from the least important reservations first: within a pool, they are the last of the
- * desires. */
+/* Takes spare capacity from the least important reservations first. In the list of desires, they
+ * are the last ones of each pool. */
 static enum taken spare_capacity_take(struct need *need)
 {
     enum taken taken = TAKEN_NOTHING;
@@ -407,7 +410,7 @@ static bool is_to_come_free(const struct request *request)
     return request->spare.takes != 0 && !request->wait.patient && debt_count() != 0;
 }
 
-/* True: another reservation has spare capacity whose return may help. */
+/* True: another reservation has spare capacity, and taking it back may help. */
 static bool may_be_helped(const struct need *need)
 {
     bool may = false;
@@ -416,8 +419,8 @@ static bool may_be_helped(const struct need *need)
     return may;
 }
 
-/* True: the broker is asking for more capacity for another reservation. This capacity counts as
- * used for now, so the refused request has to wait until the broker has its answer. */
+/* True: the broker is asking for more capacity for another reservation. Until the broker has its
+ * answer, this capacity counts as used. So the refused request waits until then. */
 static bool is_anybody_raised(const struct request *request)
 {
     const struct reservation *reservation = desired_amounts_first();
@@ -428,9 +431,10 @@ static bool is_anybody_raised(const struct request *request)
     return reservation != NULL;
 }
 
-/* Begins a trial, or, after a trial that passed, takes spare capacity back. The trial changes
- * nothing, and shows whether the broker can grant the need after taking capacity back. A grant that
- * is made meanwhile may spoil the result. So the broker takes back up to TAKES times. */
+/* Begins a trial. If a trial has passed, takes spare capacity back. The trial changes nothing, and
+ * shows whether the broker can grant the need after taking capacity back. Another grant that is
+ * made after the trial may make the result wrong. So the broker tries and takes back up to TAKES
+ * times. */
 static enum taken try_or_take(struct need *need, struct request *request)
 {
     enum { TAKES = 16 };

@@ -5,8 +5,8 @@
  * refuse this. The helpers get the order to lessen a reservation before the order to give another
  * reservation more. To give a reservation more, the broker asks the plugins, as for a change that
  * the owner has written. In both cases the owner's verdict says "update". A reservation gets more,
- * or is lessened for an equally important reservation, at most once a second. For a need, a
- * reservation is lessened at any time. */
+ * or is lessened for an equally important reservation, at most once a second. If a spec needs the
+ * capacity, a reservation is lessened at any time. */
 #ifndef RTF_SPARE_CAPACITY_H
 #define RTF_SPARE_CAPACITY_H
 
@@ -22,8 +22,8 @@ void spare_capacity_look_again(void);
  * the reservations that shall have more, and queues these reservations. */
 void spare_capacity_share_out(void);
 
-/* Makes the broker's request for more: request->spec is the owner's spec, with the aims as the
- * largest amounts. request->spare.most is the largest runtime. */
+/* Makes the broker's request for more: request->spec is the owner's spec, with the aims
+ * (desired-amounts.h) as the largest amounts. request->spare.most is the largest runtime. */
 void spare_capacity_ask_for_more(struct request *request);
 
 /* Call this when the broker's request for more is answered. True: the grant has changed. */

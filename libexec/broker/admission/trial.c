@@ -39,8 +39,8 @@ bool trial_begin(struct request *request)
     return true;
 }
 
-/* Frees the holdings of the trial. The holdings from before the trial stay: each claim before the
- * refused claim has one, except claims without a guarantee. */
+/* Frees the holdings that the trial has made. The holdings from before the trial stay. They belong
+ * to the guaranteed claims before the refused claim. */
 static void forget_holdings(struct request *request)
 {
     struct holding **rest = &request->inquiry.holdings;
@@ -69,7 +69,8 @@ bool trial_passes(struct request *request)
 }
 
 /* True: in the trial, the reservation counts with its needs only. A reservation that is being
- * changed counts in full, because a plugin may know a newer plan of it than the books. */
+ * changed counts in full, because a plugin may know a newer plan of this reservation than the
+ * books. */
 static bool may_be_lessened(const struct reservation *reservation, const struct request *request)
 {
     return reservation != request->reservation && reservation->request == NULL;

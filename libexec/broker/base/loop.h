@@ -1,6 +1,6 @@
-/* The only place where the broker waits. Each descriptor that can become ready belongs to a source;
- * each time to wait for belongs to a timer. Nothing polls: without events and timers the broker
- * sleeps. */
+/* The loop is the only place where the broker waits. Each descriptor that can become ready belongs
+ * to a source. Each time for which the broker waits belongs to a timer. Nothing polls: without
+ * events and timers the broker sleeps. */
 #ifndef RTF_LOOP_H
 #define RTF_LOOP_H
 
@@ -12,7 +12,8 @@
 
 struct source {
     void (*ready)(struct source *source, uint32_t events);
-    bool is_first; /* this source is called before the others that are ready in the same turn */
+    /* this source is called before all other sources that are ready in the same turn */
+    bool is_first;
 };
 
 enum { LOOP_EVENTS = 64 };

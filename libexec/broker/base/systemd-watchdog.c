@@ -12,7 +12,7 @@ static void is_alive(struct timer *timer);
 
 static struct {
     int manager;  /* the socket of the service manager; -1: none */
-    int64_t each; /* the time between two messages, ns */
+    int64_t each; /* the time between two messages to the service manager, ns */
     struct timer next;
 } watchdog = {.manager = -1, .next = {.due = is_alive}};
 

@@ -1,10 +1,12 @@
-/* Tells a service manager that the broker serves, and later that it still serves: NOTIFY_SOCKET=
- * and WATCHDOG_USEC= (sd_notify(3)). The service manager restarts a broker that hangs. Without
- * these variables nothing happens, and no timer wakes the broker. */
+/* Tells the service manager that the broker serves, and then at intervals that the broker still
+ * serves. The service manager restarts a broker that hangs. It sets the variables NOTIFY_SOCKET=
+ * and WATCHDOG_USEC= (sd_notify(3)). Without these variables nothing happens, and no timer wakes
+ * the broker. */
 #ifndef RTF_SYSTEMD_WATCHDOG_H
 #define RTF_SYSTEMD_WATCHDOG_H
 
-/* Opens the socket, before the broker gives up the right to open one. */
+/* Opens the socket to the service manager. Call this before the broker gives up the right to open a
+ * socket. */
 void watchdog_open(void);
 void watchdog_ready(void);
 

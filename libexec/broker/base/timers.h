@@ -1,5 +1,5 @@
-/* Timers: one queue, in the order of their times; timers with the same time are in the order in
- * which they were set. */
+/* All timers are in one queue, in the order of their times. Timers with the same time are in the
+ * order in which they were set. */
 #ifndef RTF_TIMERS_H
 #define RTF_TIMERS_H
 
@@ -10,11 +10,11 @@
 
 #include "clock.h"
 
-/* A timer, as a part of the structure that waits. {0}: not set. */
+/* A timer is a member of the structure that waits for the time. {0}: the timer is not set. */
 struct timer {
     int64_t at; /* CLOCK_MONOTONIC, ns; 0: not set */
-    /* called when the time has come, after the timer is unset; NULL: the owner itself looks at
-     * `at`, after each turn of the loop */
+    /* called when the time has come, after the timer is unset; NULL: the code that has set the
+     * timer looks at `at` after each turn of the loop */
     void (*due)(struct timer *timer);
     RB_ENTRY(timer) of_time;
 };
@@ -23,7 +23,7 @@ struct timer {
 #define container_of(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* timer_set: sets the timer to this time instead of an earlier time; INT64_MAX: unsets the
+/* timer_set: sets the timer to this time, which replaces the time set before. INT64_MAX: unsets the
  * timer. */
 void timer_set(struct timer *timer, int64_t at);
 void timer_end(struct timer *timer);

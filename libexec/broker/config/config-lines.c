@@ -45,8 +45,8 @@ int config_lines_next(struct config_lines *conf, char reason[static REASON_BYTES
     while ((length = getline(&conf->text, &conf->size, conf->file)) >= 0) {
         conf->line++;
         conf->count = 0;
-        /* A comment may have any characters, in any encoding, except NUL: a NUL would hide the rest
-         * of the line. */
+        /* A comment may have all characters, in any encoding, except NUL, because a NUL would hide
+         * the rest of the line. */
         size_t rules = strcspn(conf->text, "#");
         if (strlen(conf->text) != (size_t)length || !is_plain(conf->text, rules)) {
             config_lines_wrong(reason, conf->name, conf->line,
@@ -58,8 +58,8 @@ int config_lines_next(struct config_lines *conf, char reason[static REASON_BYTES
             if (*word == '\0')
                 continue;
             if (conf->count == CONFIG_WORDS) {
-                config_lines_wrong(reason, conf->name, conf->line, "more than %d words",
-                                   CONFIG_WORDS);
+                config_lines_wrong(reason, conf->name, conf->line,
+                                   "the line has more than %d words", CONFIG_WORDS);
                 return -1;
             }
             conf->words[conf->count++] = word;

@@ -20,7 +20,7 @@ struct config_lines {
     char *words[CONFIG_WORDS];
 };
 
-/* Opens the file and checks that root owns it, because an owner can change the rules in the file.
+/* Opens the file and checks that root owns it, because the owner of a file can change its content.
  * False: *reason says why. */
 bool config_lines_open(struct config_lines *conf, const char *path,
                        char reason[static REASON_BYTES]);

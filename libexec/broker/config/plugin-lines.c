@@ -65,8 +65,8 @@ static bool is_where(const char *word, const struct plugin_line *line)
 static const char *const examples[RESOURCES] = {
     [RESOURCE_NETWORK] = "an interface, such as eth0", [RESOURCE_DISK] = "a disk, such as sda"};
 
-/* Takes one of the broker's own words for a resource other than CPU time. The plugin gets the word,
- * too. False: *reason says what is wrong. */
+/* Takes a word of the line that the broker itself needs for a resource other than CPU time. The
+ * plugin gets the word, too. False: *reason says what is wrong. */
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line,
                                 char *reason)
 {
@@ -189,8 +189,8 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
                CPU_SETSIZE, word);
 }
 
-/* True: the word is for the broker, too. A word such as rate= is only for the plugin unless
- * resource= comes before it. */
+/* True: the word is for the broker, and not only for the plugin. A word such as rate= is for the
+ * broker only if resource= comes before it on the line. */
 static bool is_resource_word(const char *word, const struct plugin_line *line)
 {
     return strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0 ||
@@ -199,7 +199,7 @@ static bool is_resource_word(const char *word, const struct plugin_line *line)
            is_where(word, line);
 }
 
-/* ---- the broker's own words ---- */
+/* ---- words for the broker ---- */
 
 static bool parse_timeout(const char *value, struct plugin_line *line, char *reason)
 {
@@ -266,7 +266,8 @@ static bool parse_enforce(const char *value, struct plugin_line *line, char *rea
 static bool parse_hrtick(const char *value, struct plugin_line *line, char *reason)
 {
     if (!line->deadline)
-        return wrong(reason, line->line, "hrtick= is for plugins with the range -");
+        return wrong(reason, line->line,
+                     "hrtick= is for SCHED_DEADLINE: its line has - for its priorities");
     line->hrtick = strcmp(value, "on") == 0;
     return line->hrtick || strcmp(value, "off") == 0 ||
            wrong(reason, line->line, "hrtick= takes on or off, not \"%.40s\"", value);
@@ -288,7 +289,7 @@ static bool parse_threshold(const char *value, struct plugin_line *line, char *r
     return true;
 }
 
-/* The broker's own words. is_plugins: the plugin gets the word as well. */
+/* The words that the broker itself needs. is_plugins: the plugin gets the word, too. */
 static const struct {
     const char *key;
     bool (*parse)(const char *value, struct plugin_line *line, char *reason);
@@ -402,8 +403,8 @@ static bool add_line(const struct config_lines *conf, const char *directory, cha
     return true;
 }
 
-/* Checks lines that share CPUs. Under cgroup version 2, no process outside a scheduling domain can
- * run on a CPU that has a domain of its own. */
+/* Checks lines that share CPUs. Under cgroup version 2, only the processes in a scheduling domain
+ * can run on the CPUs of this domain. */
 static bool check_domains(char *reason)
 {
     char mount[GROUP_BYTES];
@@ -519,8 +520,8 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     struct plugin_line *line = &plugin_lines.line[plugin];
     char proof[sizeof line->tests];
     snprintf(proof, sizeof proof, "%s", tests);
-    /* the greeting must not change: the ledger's sums and plugins_check_neighbours use the first
-     * greeting */
+    /* a later greeting must be equal to the first greeting, because the ledger's sums and the
+     * result of plugins_check_neighbours depend on the first greeting */
     if (line->greeted)
         return strcmp(line->tests, proof) == 0 && line->judges == judges && line->tested == tested;
     memcpy(line->tests, proof, sizeof proof);

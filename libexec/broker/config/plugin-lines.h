@@ -10,29 +10,32 @@ struct plugin_line {
     int line;
     char name[PLUGIN_NAME_BYTES];
     char *program; /* absolute path */
-    /* CPU time; or the resource that resource= names, and then the line has neither priorities nor
+    /* CPU time; or the resource that resource= names: such a line has neither priorities nor
      * CPUs */
     enum resource resource;
     /* capacity=, of a resource other than CPU time; in the unit of the resource */
     uint64_t capacity;
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
-    /* the strength of the plugin's test, as its greeting says: none, necessary, sufficient,
-     * exact */
+    /* the strength of the plugin's admission test, as its greeting says: none, necessary,
+     * sufficient, exact */
     char tests[16];
     bool proves; /* `tests` is sufficient or exact */
-    /* its tasks count in the ledger, because the plugin has a test or the line has threshold= */
+    /* the tasks of the plugin count in the ledger, because the plugin has a test or the line has
+     * threshold= */
     bool promises;
     bool judges; /* the plugin can judge whether its tasks tolerate a task of another plugin */
-    /* each task that the plugin grants states a runtime and has passed its test */
+    /* each task that the plugin grants states a runtime and has passed the plugin's test */
     bool tested;
     bool greeted;
     cpu_set_t cpus;
     enum partition partition;
-    /* its threads run in a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
+    /* each thread of the plugin runs in the scheduling domain of one CPU: partition=cpuset,
+     * confine=cpuset */
     bool domains;
-    bool hrtick;   /* hrtick=on: a timer of the kernel ends the runtimes of its threads */
-    bool enforced; /* enforce=runtime: rtf-guard guards its threads (guard.h) */
+    bool hrtick; /* hrtick=on: a timer of the kernel ends the runtimes of the plugin's threads */
+    /* enforce=runtime: rtf-guard keeps the plugin's threads to their runtimes (guard.h) */
+    bool enforced;
     /* enforce=process: the runtimes of threads and of whole processes are enforced */
     bool whole;
     char where[WHERE_BYTES]; /* the interface of resource=network, or the disk of resource=disk */
@@ -40,14 +43,15 @@ struct plugin_line {
     struct disk_rates rates; /* throughput=: the throughput of the disk */
     /* enforce=htb, cgroup or ioprio: a helper has the kernel keep the promises (shares.h) */
     bool kept;
-    bool raises; /* enforce=ioprio: the helper raises the I/O priority of its threads */
+    bool raises; /* enforce=ioprio: the helper raises the I/O priority of the plugin's threads */
     /* desired=kept: a grant beyond the need stays with the reservation (desired-amounts.h) */
     bool keeps_desired;
     uint64_t threshold; /* the most that the ledger grants of each CPU, in billionths */
     int64_t timeout;    /* the time within which the plugin has to answer, ns */
     char *words;        /* the words that the plugin gets as arguments, separated by blanks */
     char *text;         /* the whole line, its words separated by single blanks */
-    /* why the line grants nothing: its helper cannot keep promises; "": the line is on */
+    /* why the line grants nothing, for example because its helper cannot keep promises; "": the
+     * line is on */
     char off[REASON_BYTES];
 };
 
@@ -59,7 +63,7 @@ int plugins_count(void);
 int plugin_index(const char *name); /* -1: no line has this name */
 
 /* plugin_weight: how much of the line's capacity the claim takes. plugin_within: the largest first
- * value with which the claim takes at most `weight`. */
+ * value (amount) with which the claim takes at most `weight`. */
 uint64_t plugin_weight(int plugin, const struct claim *claim);
 uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight);
 
@@ -75,7 +79,7 @@ void plugin_turn_off(int plugin, const char *reason);
 /* True if a line has enforce=process. */
 bool plugins_have_processes(void);
 
-/* *cpus: the CPUs that each need a scheduling domain of their own. */
+/* Sets *cpus to the CPUs that need a scheduling domain each. */
 void plugins_domains(cpu_set_t *cpus);
 
 bool plugins_share_cpu(int plugin, int other);

@@ -46,7 +46,7 @@ void programs_helper_prepare(const char *program, const char *config, const char
                       (struct identity_to_run_as){0, 0});
 }
 
-/* True: rtf-programs has work. There is a directory programs.d, or a record of files that
+/* True: rtf-programs has to run, because there is a directory programs.d, or a record of files that
  * rtf-programs gave to users earlier and may have to take back. */
 static bool programs_helper_have_work(int record)
 {

@@ -7,8 +7,9 @@
 
 #define wrong(reason, line, ...) config_lines_wrong(reason, "plugins.conf", line, __VA_ARGS__)
 
-/* True: a thread with this policy and priority can delay threads of the judge. SCHED_DEADLINE runs
- * above all priorities. A thread of lower priority cannot delay a thread of higher priority. */
+/* True: a thread with this policy and priority can delay threads of the judge. A SCHED_DEADLINE
+ * thread runs above all priorities. A thread of a lower priority than the judge's threads cannot
+ * delay them. */
 static bool can_touch(const struct plugin_line *judge, bool deadline, int priority)
 {
     return deadline || (!judge->deadline && judge->lowest <= priority);
@@ -53,9 +54,9 @@ bool plugin_is_asked_alone(int plugin)
     return strcmp(plugin_line(plugin)->tests, "exact") == 0 || is_among_judges(plugin);
 }
 
-/* True if the test of the plugin is more than a sum: a grant that is made during a change could
- * then keep the old plan from being restored, and the ledger, which has only sums, would not show
- * this. */
+/* True: the plugin's admission test is more than a sum. If the broker granted another request
+ * during a change, the plugin might not be able to restore the old plan. The ledger would not show
+ * this, because it has only sums. */
 bool plugin_takes_turns(int plugin)
 {
     return (plugin_line(plugin)->proves && !plugin_line(plugin)->deadline) ||
@@ -82,9 +83,9 @@ static bool check_deadline_pair(const struct plugin_line *tested, const struct p
                              : "judge the other's tasks (judges=load)");
 }
 
-/* For FIFO and RR. If the other line reaches the priorities of the tested line, three things must
- * hold: the other line tests all its tasks, its priorities are higher, and the plugin of the
- * tested line can judge tasks of other plugins. */
+/* For FIFO and RR. If priorities of the other line are not below the priorities of the tested line,
+ * three conditions must hold: the other line tests all its tasks, all its priorities are higher,
+ * and the plugin of the tested line can judge tasks of other plugins. */
 static bool check_ranks(const struct plugin_line *tested, const struct plugin_line *other,
                         char *reason)
 {
@@ -114,8 +115,8 @@ static bool check_ranks(const struct plugin_line *tested, const struct plugin_li
 }
 
 /* A test proves nothing if tasks of another plugin may preempt the tested task for longer than the
- * test assumes, or if the plugin cannot judge these tasks. A test proves nothing beside global EDF
- * either, because a task of global EDF may run on any CPU of its plugin at any time. */
+ * test assumes, or if the plugin cannot judge these tasks. An admission test also proves nothing
+ * beside global EDF, because a task of global EDF may run on each CPU of its plugin at any time. */
 static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other,
                        char *reason)
 {

@@ -1,5 +1,5 @@
-/* Which plugins can keep their promises side by side on one CPU, and which plugin judges whose
- * plans. */
+/* Decides which plugins can keep their promises on one CPU together, and which plugin judges the
+ * plans of which other plugin. */
 #ifndef RTF_SIDE_BY_SIDE_H
 #define RTF_SIDE_BY_SIDE_H
 
@@ -15,16 +15,16 @@ bool plugin_must_judge(int judge, int plugin, const struct attributes *plan);
 /* True: another plugin may have to judge plans of this plugin. */
 bool plugin_may_be_judged(int plugin);
 
-/* True: the plugin decides one change at a time, because a grant that is made during a change could
- * make it impossible to restore the old plan. */
+/* True: the plugin decides one change at a time, because another grant that is made during a change
+ * could make it impossible to restore the old plan. */
 bool plugin_takes_turns(int plugin);
 
 /* True: the plugin decides one request at a time, also about new reservations, and users take
  * turns. */
 bool plugin_is_asked_alone(int plugin);
 
-/* Checks, when all plugins have greeted, whether their promises hold beside one another. False:
- * *reason says why. */
+/* Call this when all plugins have greeted. Checks whether each plugin can keep its promises beside
+ * the other plugins. False: *reason says why. */
 bool plugins_check_neighbours(char reason[static REASON_BYTES]);
 
 #endif

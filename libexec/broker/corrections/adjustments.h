@@ -1,24 +1,25 @@
-/* Corrections of threads that belong to no request. For each, the broker has given the attach
- * helper an order. The broker remembers the correction until the helper answers the order. */
+/* A correction is an order to the attach helper to change an attached thread without a request of
+ * its owner. The broker remembers the correction until the helper answers the order. */
 #ifndef RTF_ADJUSTMENTS_H
 #define RTF_ADJUSTMENTS_H
 
 #include "reservation.h"
 
 /* A correction: the thread gets the priority or CPU to which a plugin has moved it, less runtime,
- * or a watch. `id` is the id of the order to the helper. */
+ * or a watch (attachments.h). `id` is the id of the order to the helper. */
 struct adjustment {
     uint64_t id, task, started_by;
     pid_t tid, process;
-    const char *told; /* the verdict says this when the helper has obeyed; NULL: no verdict */
+    /* the sentence of the verdict when the helper has obeyed; NULL: no verdict is written */
+    const char *told;
     bool watch;
     struct attributes former;
     UT_hash_handle hh;
 };
 
 /* Remembers that the helper has the order `id` to correct the thread: a plugin has moved its
- * priority or CPU, the grant is less, or the thread has drifted from its grant. `told` must live
- * until the answer. */
+ * priority or CPU, the grant is less than before, or the thread no longer runs as granted. `told`
+ * must live until the answer. */
 void adjustments_expect(const struct reservation *reservation, uint64_t id, const char *told);
 
 /* Asks the helper for a watch of the thread: from the helper's answer on, the end and the execve(2)

@@ -11,7 +11,7 @@ enum enforcement attachment_enforcement(const struct attachment *attachment,
                                         const struct attributes *now);
 
 /* True: the thread does not run as granted any more, and the log has a warning. An owner can cause
- * this, by changing the affinity of their own thread, or lowering its policy. */
+ * this by changing the CPUs (affinity) or lowering the policy of their own thread. */
 bool has_drifted(const struct reservation *reservation);
 
 #endif

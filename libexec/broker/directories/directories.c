@@ -33,7 +33,7 @@ static struct {
 } directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed),
                  .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
 enum { STRANGERS_MOST = 64 }; /* the most adopted directories of uids without an account */
-/* ns, until the account database or the adopter is asked again */
+/* ns; after this time the broker asks the account database or the adopter again */
 static const int64_t try_again_after = INT64_C(3200000000);
 
 /* ---- owners ---- */
@@ -47,8 +47,8 @@ static bool is_named_by_uid(const struct user *user)
 
 /* True: the account of the directory is known. A directory of a uid without an account has this uid
  * as its name. A user may have any number of such uids (user_namespaces(7)), so the broker asks for
- * their accounts last: they delay no directory that has the name of an account, or a uid that a
- * rule names. */
+ * their accounts last: such directories then delay no directory that has the name of an account, or
+ * a uid that a rule names. */
 static bool account_of_is_ready(struct user *user)
 {
     return is_named_by_uid(user) && !acl_names_uid(rules, user->uid)
@@ -70,7 +70,7 @@ static void send_waiting(struct program *adopter)
             break;
         TAILQ_REMOVE(&directories.messages, message, next);
         if (message->fd >= 0)
-            close(message->fd); /* the sent message has a copy of the descriptor */
+            close(message->fd); /* the adopter has got a copy of the descriptor */
         paragraph_output_free(&message->text);
         free(message);
     }
@@ -122,8 +122,8 @@ void directories_rescan(void)
 {
     adopter_send(adopter_message("scan"));
     for (struct user *user = directories.users; user != NULL; user = user->hh.next) {
-        /* A uid without an account pays for its own log lines only if a rule names the uid. The new
-         * rules may name other uids. */
+        /* The log lines of a uid without an account count in a budget of their own only if a rule
+         * names the uid. The new rules may name other uids. */
         user->account->log_of = user_bucket(user);
         if (user->state == DIRECTORY_ADOPTED && !directories.held)
             reader_scan(user);
@@ -229,7 +229,8 @@ void users_sweep(void)
     }
 }
 
-/* The directory is gone, or belongs to another owner: the reservations in it end. */
+/* Call this when the directory is removed, or belongs to another owner. The reservations in the
+ * directory end. */
 static void let_go(struct user *user)
 {
     struct reservation *reservation, *next;
@@ -269,8 +270,8 @@ static void adopt(struct user *user)
 }
 
 /* True: the account may have one more directory. A user may have any number of uids without an
- * account. Specs of such uids are refused anyway, so a few directories for all such uids together
- * suffice. */
+ * account. The broker refuses the specs of such uids anyway, so it adopts only a few directories
+ * for all such uids together. */
 static bool has_room(const struct user *user)
 {
     const struct account *bucket = user_bucket(user);
@@ -280,8 +281,8 @@ static bool has_room(const struct user *user)
                (is_stranger && max_specs > STRANGERS_MOST ? STRANGERS_MOST : max_specs);
 }
 
-/* Neither the broker nor the adopter remembers the directory. The adopter reports it again when the
- * owner changes it, and at each scan. */
+/* The broker and the adopter forget the directory. The adopter reports it again when the owner
+ * changes it, and at each scan. */
 static void ignore(struct user *user)
 {
     report_found(user, user->name, "ignored",
@@ -339,7 +340,7 @@ void directory_adopt_for_now(struct user *user)
     if (user->state == DIRECTORY_ADOPTING)
         directories.adopting--;
     user->state = DIRECTORY_ADOPTED;
-    send_about("adopt", user); /* the answer brings the descriptor for the reader */
+    send_about("adopt", user); /* the adopter's answer brings the descriptor for the reader */
 }
 
 void directories_hold(bool hold)
@@ -382,8 +383,8 @@ static void found(const char *name, uint64_t inode, uid_t uid)
 }
 
 /* The adopter's answer has no descriptor, because the broker had no free descriptor: asks again
- * later. A directory of directory_adopt_for_now stays adopted, because reservations in it have been
- * taken over. */
+ * later. A directory that directory_adopt_for_now has adopted stays adopted, because the broker has
+ * taken over the reservations in it. */
 static void adopt_later(struct user *user)
 {
     if (user->state == DIRECTORY_ADOPTING) {
@@ -422,7 +423,8 @@ static void put_aside(const char *name, uid_t uid)
         "moved aside: specs/ may have only directories with the name or the uid of their owner");
 }
 
-/* No log budget counts this line of the log, because the adopter reports a full uid only once. */
+/* The adopter reports only once that a uid can make nothing more. So no log budget has to count
+ * this line. */
 static void full(uid_t uid, const char *why_not)
 {
     char reason[REASON_BYTES];
@@ -430,12 +432,12 @@ static void full(uid_t uid, const char *why_not)
     if (why_not == NULL)
         snprintf(
             reason, sizeof reason,
-            "uid %u can make nothing more in specs/, because too much of theirs was moved aside: remove some of specs/.aside-%u-*, then send SIGHUP",
+            "uid %u can make nothing more in specs/, because too many of its files were moved aside: remove some of specs/.aside-%u-*, then send SIGHUP",
             uid, uid);
     else
         snprintf(
             reason, sizeof reason,
-            "uid %u has had much moved aside, but can still make more in specs/, because setting an access control list failed: %.160s",
+            "many files of uid %u in specs/ were moved aside, but this uid can still make more, because the adopter could not set an access control list: %.160s",
             uid, why_not);
     event_write(&(struct event){.stage = "spool",
                                 .user = &stranger,

@@ -1,6 +1,6 @@
-/* Users' directories in specs/: their owners, and which users may have one. The adopter
- * (libexec/adopter/rtf-adopter.c) reports the content of specs/, and renames and changes modes
- * there; the broker itself looks up no path in specs/. */
+/* The users' directories in specs/: to which user a directory belongs, and which users may have a
+ * directory. The adopter (libexec/adopter/rtf-adopter.c) reports the content of specs/, and renames
+ * and changes modes there; the broker itself looks up no path in specs/. */
 #ifndef RTF_DIRECTORIES_H
 #define RTF_DIRECTORIES_H
 
@@ -21,14 +21,16 @@ struct user *user_find(const char *name);
 void user_close(struct user *user);
 void users_sweep(void);
 
-/* The account is known: adopts each directory of this account, moves it aside or ignores it. */
+/* Call this when the account is known. Adopts each directory of this account, moves it aside, or
+ * ignores it. */
 void directories_of(struct account *account);
 
-/* After a SIGHUP: has the adopter report specs/ again, and readers look through all directories. */
+/* Call this after a SIGHUP. Has the adopter report specs/ again, and has readers look through all
+ * directories. */
 void directories_rescan(void);
 
-/* true: directories are adopted, but no reader looks into them, because recovery comes first.
- * false: readers look into the adopted directories. */
+/* true: directories are adopted, but no reader looks into them, because the broker first takes over
+ * the grants of the earlier broker. false: readers look into the adopted directories. */
 void directories_hold(bool hold);
 
 /* directories_are_known: all directories that existed at the start are adopted or refused.
@@ -36,8 +38,8 @@ void directories_hold(bool hold);
 bool directories_are_known(void);
 bool directories_are_scanned(void);
 
-/* Adopts a directory that an earlier broker had adopted, without an answer of the account database:
- * a database that is down must cost no user a grant. */
+/* Adopts a directory that an earlier broker had adopted, without asking the account database again,
+ * because no user shall lose a grant when the database is down. */
 void directory_adopt_for_now(struct user *user);
 
 /* Has the adopter close the descriptor, because the last close(2) of a file may wait for its file

@@ -10,7 +10,9 @@
 /* A reservation that has to be looked at after the scan. */
 struct find {
     uint64_t task;
-    int64_t time; /* when the spec changed, ns; 0: looked at first; INT64_MAX: looked at last */
+    /* when the spec changed, ns; the earliest is looked at first; 0: before all others; INT64_MAX:
+     * after all others */
+    int64_t time;
 };
 
 struct finds {
@@ -24,8 +26,8 @@ struct scan {
     struct finds finds;
 };
 
-/* While the broker starts, the finds of all users are gathered, and then queued in the order of
- * their times. */
+/* While the broker starts, the finds of all users are gathered, and then queued together in the
+ * order of their times. */
 static struct {
     bool on;
     struct finds finds;
@@ -56,7 +58,7 @@ static int by_time(const void *one, const void *other)
                                : a->task > b->task;
 }
 
-/* Queues the reservations in `queue`; NULL: each one in the queue of its user. */
+/* Appends the reservations to `queue`. NULL: appends each reservation to the queue of its user. */
 static void queue_finds(struct finds *finds, struct queue *queue)
 {
     if (finds->count > 0)
@@ -108,8 +110,8 @@ static struct reservation *find(struct user *user, const char *name)
     return reservation;
 }
 
-/* Reservations that the broker knows come before new ones, which may use the capacity that the
- * known ones give up. */
+/* Reservations that the broker knows already come first, because new reservations may use the
+ * capacity that the known reservations give up. */
 void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp)
 {
     struct reservation *reservation = user->scan == NULL ? NULL : find(user, name);
@@ -131,7 +133,7 @@ void scan_verdict(struct user *user, const char *name, int64_t decided)
         return;
     reservation->found |=
         decided == reservation->decided ? OF_VERDICT | OF_VERDICT_TOLD : OF_VERDICT;
-    /* this verdict may have no spec any more */
+    /* the spec of this verdict may have been removed */
     if (reservation->judged.inode == 0 && reservation->grant == NULL)
         remember(&user->scan->finds, reservation, INT64_MAX);
 }
@@ -151,8 +153,8 @@ static void tell_again(struct reservation *reservation, int64_t since)
         reservation->judged = (struct stamp){0};
 }
 
-/* Remembers the reservation if its files in the directory are not the files that the broker knows:
- * files may be gone. */
+/* Remembers the reservation if the scan has not found the files that the broker knows, because
+ * files may have been removed. */
 static void look_for_missing(struct scan *scan, struct reservation *reservation)
 {
     const bool had_json = reservation->judged.inode != 0;

@@ -19,9 +19,9 @@ static const struct {
 } parts[] = {{".", S_IFDIR, 0755},          {"state", S_IFDIR, 0700}, {"log", S_IFDIR, 02750},
              {"specs", S_IFDIR, 03730},     {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620},
              {"status.json", S_IFREG, 0640}};
-/* Each change of a timestamp is an event, too, and a member of the group may change timestamps in
- * the spool without end. So the first change is corrected at once, and later changes after a
- * pause. */
+/* Changed timestamps cause such events, too, and a member of the spool's group may change
+ * timestamps in the spool without end. So the first change is corrected at once, and later changes
+ * after a pause. */
 static const int64_t pause_after = 1000000000; /* ns */
 
 static void changed(struct source *source, uint32_t events);
@@ -60,8 +60,8 @@ static bool spool_permissions_take_events(void)
     return read(modes.inotify, bytes, sizeof bytes) > 0;
 }
 
-/* Corrects the first change at once. This causes events, too, but when they are read after the
- * pause, all modes are right already. */
+/* Corrects the first change at once. This correction causes events, too. When the broker reads
+ * these events after the pause, all modes are right already. */
 static void changed(struct source *source, uint32_t events)
 {
     (void)events;
@@ -71,8 +71,8 @@ static void changed(struct source *source, uint32_t events)
     spool_permissions_mend();
 }
 
-/* Reads the events of the pause, and looks at all modes once. Events beyond READS_MOST reads cause
- * another pause. */
+/* Reads the events of the pause, and looks at all modes once. If there are more events than
+ * READS_MOST reads take, another pause follows. */
 static void pause_is_over(struct timer *timer)
 {
     enum { READS_MOST = 16 };
@@ -83,8 +83,8 @@ static void pause_is_over(struct timer *timer)
     loop_change(modes.inotify, EPOLLIN, &modes.source);
 }
 
-/* One watch of the spool's directory is enough, because it also reports changes of the
- * directories in it. */
+/* One watch on the spool's directory is enough, because it also reports changes of the directories
+ * in the spool. */
 void spool_permissions_watch(void)
 {
     char path[64];

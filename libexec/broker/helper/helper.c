@@ -15,8 +15,8 @@ struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
     int fds[2], fd_count, tries, most;
-    /* a duplicate, if the message has to wait: the original may be closed before the message is
-     * sent */
+    /* a descriptor to send along; a duplicate if the message has to wait, because the original may
+     * be closed before */
     int pidfd;
     bool sent;
     struct paragraph_output text;
@@ -106,7 +106,7 @@ static void helper_forget(struct helper *helper, struct message *message)
 
 /* ---- answers of the helper ---- */
 
-/* Takes the answer to the first message. */
+/* Removes the first message, which has its answer, and tells the answer. */
 static void helper_answer(struct helper *helper, struct helper_event *event)
 {
     helper_forget(helper, TAILQ_FIRST(&helper->messages));
@@ -171,8 +171,8 @@ static bool helper_on_message(struct program *program, const struct paragraph *s
 
 /* ---- the program ---- */
 
-/* Sends the new process all unanswered messages, because it does not know the messages to the
- * process before it. */
+/* Sends all unanswered messages to the new process, because the new process does not know the
+ * messages to the last process. */
 static void helper_on_start(struct program *program, bool again)
 {
     struct helper *helper = container_of(program, struct helper, program);

@@ -17,15 +17,15 @@ enum { HELPER_REASON = 512 };
 struct helper_event {
     uint64_t id;
     enum helper_answer answer;
-    char reason[HELPER_REASON]; /* with NO and BUSY: why */
+    char reason[HELPER_REASON]; /* with NO and BUSY: why the helper has not done it */
     /* PENDING: the message can be repeated after this time, ns; 0: when the thread runs. OK: for
      * this time the kernel still counts the former bandwidth of the thread, ns */
     int64_t after;
-    /* OK: the process whose perf event `watch` is, for guard_watch_loop; 0: `watch` is none, or
-     * is about a granted thread */
+    /* OK: the process of rtf whose perf event is in `watch` (guard_watch_loop); 0: `watch` is -1,
+     * or its perf event is about a granted thread */
     pid_t loop;
-    /* a descriptor, which the receiver closes; -1: none. With OK for an enforced grant
-     * (grant_is_enforced), it is the budget of the thread */
+    /* a descriptor of a perf event, which the receiver closes; -1: none. With OK for an enforced
+     * grant (grant_is_enforced), the perf event reports when the thread has used up its runtime */
     int watch;
 };
 
@@ -60,8 +60,8 @@ void helper_stop(struct helper *helper);
 
 /* helper_begin: begins a message with op= and id=. If the helper dies `tries` times while it has
  * this message to answer first, the answer is HELPER_NO. A message with one try is only for the
- * process that runs now: a later process does not get it, even if the present process has not read
- * it. helper_text: the text of the message, for more keys. */
+ * process that runs now: a later process never gets this message, even if the present process has
+ * not read it. helper_text returns the text of the message, to which the caller adds more keys. */
 struct message *helper_begin(const char *op, int tries);
 struct paragraph_output *helper_text(struct message *message);
 
@@ -79,8 +79,8 @@ uint64_t helper_finish(struct helper *helper, struct message *message, int pidfd
 bool helper_drain(struct helper *helper, int seconds, struct helper_event *last);
 
 /* Returns the longest time `after` of the answers that helper_drain has dropped, ns; 0: none. After
- * this time, the dropped message can be repeated, or the kernel no longer counts the former
- * bandwidth. */
+ * this time, a message whose answer was PENDING can be repeated, and the kernel no longer counts
+ * the former bandwidth of any thread. */
 int64_t helper_owed(struct helper *helper);
 
 #endif

@@ -74,7 +74,8 @@ static json_t *grant_as_json(uint64_t task, const struct grant *grant)
     return object;
 }
 
-/* False: the reservations of the user are about to change. */
+/* False: reservations of the user are about to change, so the books may differ from the user's
+ * files. */
 static bool books_is_quiet(const struct user *user)
 {
     return user->state == DIRECTORY_ADOPTED && user->scanned && user->scan == NULL;
@@ -195,8 +196,8 @@ static json_t *lines_as_json(void)
     return lines;
 }
 
-/* The bytes that malloc has given out. Tests look for lost memory by this number, because the
- * number of the process's pages does not show it. */
+/* Returns the number of bytes that malloc has given out. Tests find memory leaks by this number,
+ * because the number of the process's pages hides small leaks. */
 static json_int_t bytes_in_use(void)
 {
     const struct mallinfo2 info = mallinfo2();
@@ -205,7 +206,7 @@ static json_int_t bytes_in_use(void)
 
 static json_t *everything(void)
 {
-    const json_int_t memory = bytes_in_use(); /* before the objects below take memory */
+    const json_int_t memory = bytes_in_use(); /* measured before the objects below take memory */
     json_t *reservations = json_array();
     sums.charges = json_object();
     sums.debts = json_array();

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* False with errno. */
+/* Writes the file. False with errno. */
 bool books_write(void);
 
 #endif

@@ -8,8 +8,8 @@
 enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 };
 
 /* Makes the child real-time, one priority below the broker, or ordinary under SCHED_BATCH. A
- * SCHED_BATCH process preempts no other process when it wakes, so it runs later and finds more work
- * at once. */
+ * SCHED_BATCH process preempts no other process when it wakes. So it runs later, and then does more
+ * work in one go. */
 static void rank(pid_t pid, bool ordinary)
 {
     struct sched_param param = {0};

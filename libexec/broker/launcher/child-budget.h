@@ -1,9 +1,9 @@
 /* Bounds the CPU time of a child that runs above all grants, although users cause its work: a
  * reader, the adopter. When the child has used BUDGET, as the kernel's tick counts it, within a
- * SPAN, it becomes an ordinary process until it has been nearly idle for a PAUSE. Then a user who
- * floods the child disturbs the reservations of other users no more than any process of that user
- * could. Some hundred requests a second stay below BUDGET: their reader stays real-time, and does
- * not wait for a CPU behind the floods of other users. */
+ * SPAN, it becomes an ordinary process until it has been nearly idle for a PAUSE. So a user who
+ * floods the child with work disturbs the reservations of other users no more than an ordinary
+ * process of this user could. Some hundred requests a second stay below BUDGET: their reader stays
+ * real-time, and does not wait for a CPU behind the floods of other users. */
 #ifndef RTF_CHILD_BUDGET_H
 #define RTF_CHILD_BUDGET_H
 
@@ -19,8 +19,9 @@ struct budget {
     clockid_t clock;
     timer_t timer;
     bool is_timed;
-    int64_t since;         /* the last time at which none of BUDGET was used, CLOCK_MONOTONIC, ns */
-    int64_t used;          /* the child's CPU time at the last look, ns */
+    int64_t since; /* when the present BUDGET began to count, CLOCK_MONOTONIC, ns */
+    /* the CPU time that the child had used when this was last looked at, ns */
+    int64_t used;
     struct timer ordinary; /* the child is ordinary until this time at least */
 };
 

@@ -12,17 +12,19 @@ struct identity_to_run_as {
 };
 
 enum child_kind {
-    /* root, to confine itself; end-of-file ends it, because it must not be ended in the middle of a
-     * step */
+    /* root, to confine itself; the broker ends it by end-of-file, because it must not be killed in
+     * the middle of a step */
     CHILD_HELPER,
-    CHILD_GUARD,   /* root, to confine itself; it may run on any CPU, not only on the broker's */
+    /* root, to confine itself; it may run on any CPU, not only on the broker's CPU */
+    CHILD_GUARD,
     CHILD_NET,     /* root, to confine itself; end-of-file ends it */
     CHILD_DISK,    /* like CHILD_NET */
     CHILD_TASKS,   /* root, to confine itself */
     CHILD_WATCH,   /* root, to confine itself */
     CHILD_ADOPTER, /* root, to confine itself */
     CHILD_READER,  /* root, to confine itself; one for each user's directory */
-    /* root, to confine itself; end-of-file ends it, because it may have more to write */
+    /* root, to confine itself; the broker ends it by end-of-file, because it may have more to
+     * write */
     CHILD_LOG,
     CHILD_PUBLISHER, /* root, to confine itself */
     CHILD_PROGRAMS,  /* root, to become each user in turn; it ends when it has done its work */

@@ -26,15 +26,15 @@ void child_be_silent(bool silent)
 void child_open_hierarchy(void)
 {
     const int root = budget_hierarchy_open();
-    /* the copy has a number above the descriptors of children */
+    /* the copy has a higher number than the descriptors that children use */
     forking.hierarchy = root < 0 ? -1 : fcntl(root, F_DUPFD_CLOEXEC, BUDGET_HIERARCHY + 1);
     if (root >= 0)
         close(root);
 }
 
-/* Gives this process a priority below the broker, which has to be able to end the child, and above
- * all grants. Processes that the child starts are ordinary, because the processes of one plugin
- * must not take every CPU. */
+/* Gives this process a priority above all grants, but below the broker, because the broker has to
+ * be able to end the child. Processes that the child starts are ordinary, because the processes of
+ * one plugin must not take every CPU. */
 static bool step_down(void)
 {
     struct sched_param param;
@@ -74,8 +74,8 @@ static bool arrange(enum child_kind kind, int in, int out, int keep)
         return false;
     if (dup2(in, STDIN_FILENO) < 0 ||
         dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
-        /* the child's standard output would be the broker's standard error here, so a child that
-         * writes nothing there gets /dev/null */
+        /* a child that confines itself writes nothing to standard output, and has the broker's
+         * standard error there; if the children are silent, it gets /dev/null instead */
         return false;
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;
@@ -100,8 +100,9 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
         if (!confine_for_good() ||
             (geteuid() == 0 && !become_unprivileged(child->as.uid, child->as.gid, (gid_t)-1)))
             _exit(126);
-        /* After the change of user: if the limit were set before and the change exceeded it,
-         * execve(2) would fail. Other processes, such as readers, may have this uid. */
+        /* The limit of processes is set after the change of user. Other processes, such as readers,
+         * may have this uid, and may exceed the limit already. If the limit were set before the
+         * change, execve(2) would then fail. */
         if (child->kind == CHILD_PLUGIN)
             confine_resources();
         confine_writes();
@@ -112,9 +113,9 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Bounds the memory of a reader, because the reader's user decides how much it needs. The memory is
- * locked and counts together with the memory of all other children: without the bound the kernel
- * might end a plugin because of a reader. */
+/* Bounds the memory of a reader, because the reader's user controls how much memory the reader
+ * needs. The memory is locked, and the kernel counts it together with the memory of all other
+ * children. Without the bound, the kernel might kill a plugin because a reader needs too much. */
 static void bound_reader(void)
 {
     static const struct rlimit none;
@@ -169,7 +170,7 @@ static int run_reader(void *start)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Like vfork(2), because a user waits for the start of the reader: fork(2) would copy the
+/* Starts the reader as vfork(2) does, because a user waits for this start. fork(2) would copy the
  * launcher's locked memory, which takes longer than the rest of the start. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS])
 {

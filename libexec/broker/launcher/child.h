@@ -15,10 +15,11 @@ struct child {
     enum child_kind kind;
     char **argv;
     struct identity_to_run_as as;
-    /* in the launcher only; 0: not running. The launcher reaps the child only after its end is
-     * ordered, so no other process gets the id. */
+    /* in the launcher only; 0: not running. The launcher reaps an ended child only after the broker
+     * has ordered the child's end, so that no other process gets the id before. */
     pid_t pid;
-    pid_t ending;  /* CHILD_DISK: the last process that got the order to end, and may still run */
+    /* only for CHILD_DISK: the last process that got the order to end, and that may still run */
+    pid_t ending;
     timer_t timer; /* a timer on the child's CPU time, if is_timed */
     bool is_timed;
     struct budget budget; /* only if the child is an adopter */

@@ -63,9 +63,9 @@ const struct child *children_of_kind(enum child_kind kind)
     return NULL;
 }
 
-/* Has the kernel send a signal for each CHILD_USES of CPU time that the plugin uses. A plugin
- * runs above all grants, and should work only when it is asked. So the broker compares the CPU
- * time with its questions to the plugin. A sleeping plugin causes no signals. */
+/* Has the kernel send a signal for each CHILD_USES of CPU time that the plugin uses. A plugin runs
+ * above all grants, so it should work only when the broker asks it. The broker compares the CPU
+ * time with the questions that it has asked the plugin. A sleeping plugin causes no signals. */
 static void time_it(struct child *child)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
@@ -81,8 +81,8 @@ static void time_it(struct child *child)
         (void)timer_settime(child->timer, 0, &each, NULL);
 }
 
-/* Reports the CPU time to the broker, with the present time, because the broker may read the report
- * late. If the signal is late, it stands for several periods of the timer. */
+/* Reports the CPU time to the broker. The report has the present time, because the broker may read
+ * the report late. A late signal stands for several periods of the timer. */
 static void tell_used(int socket, const struct signalfd_siginfo *info)
 {
     if (info->ssi_int < 0 || info->ssi_int >= children.count ||
@@ -122,8 +122,8 @@ void children_end(int number)
     end(&children.child[number]);
 }
 
-/* Moves the process to the present CPUs, unless an administrator has moved it elsewhere. A process
- * that cannot be moved is only slower. */
+/* Moves the process to the present CPUs, unless an administrator has moved it elsewhere. If the
+ * process cannot be moved, requests only take longer. */
 static void place(pid_t pid, const cpu_set_t *before)
 {
     cpu_set_t now;
@@ -139,7 +139,7 @@ void children_place(int cpu, pid_t broker)
         CPU_ZERO(&children.here);
         CPU_SET((size_t)cpu, &children.here);
     }
-    if (getppid() == broker) /* the broker has not ended meanwhile */
+    if (getppid() == broker) /* only if the broker has not ended meanwhile */
         place(broker, &before);
     for (int i = 0; i < children.count; i++)
         if (children.child[i].kind != CHILD_GUARD)
@@ -275,7 +275,7 @@ void children_reap(void)
 }
 
 /* Waits for the end of the process, because an administrator who waits for the broker's end may
- * want to unmount the spool next. Waits only until `until`, because a child may hang in a file
+ * want to unmount the spool next. The wait ends at `until`, because a child may hang in a file
  * system. */
 static void wait_for_end(pid_t pid, const sigset_t *ended, int64_t until)
 {
@@ -304,10 +304,11 @@ static void signal_all(void)
         signal_end(children.reader[i]->pid);
 }
 
-/* Leaves out the children that end at end-of-file: the broker, which waits for the launcher, has
- * the other end of their sockets. Waits for rtf-disk, because it has a lock in /run/rtf, which has
- * to be empty in the end. Waits for the other children, too: as zombies of init they would count
- * among the processes of the plugins' user (RLIMIT_NPROC). */
+/* Leaves out the children that end at end-of-file: the broker has the other end of their sockets,
+ * and waits for the launcher now. Waits for rtf-disk, because rtf-disk has a lock file in /run/rtf,
+ * and /run/rtf has to be empty in the end. Waits for the other children, too: otherwise they would
+ * be zombies of init for a time, and would count among the processes of the plugins' user
+ * (RLIMIT_NPROC). */
 void children_end_all(const sigset_t *ended)
 {
     const int64_t until = monotonic_now() + 1000000000;

@@ -1,5 +1,5 @@
-/* The children that run, in the launcher: their processes, their CPU, and how much CPU time each
- * may use at once. */
+/* The launcher's table of the children that run: their processes, their CPU, and how much CPU time
+ * each child may use at once. */
 #ifndef RTF_CHILDREN_H
 #define RTF_CHILDREN_H
 
@@ -28,11 +28,12 @@ void children_end_reader(int slot);
 /* Does the work of launcher_place, for the broker and all children. */
 void children_place(int cpu, pid_t broker);
 
-/* A timer on a child's CPU time has expired. Reports the CPU time of a plugin on `socket`. */
+/* Call this when a timer on a child's CPU time has expired. Reports the CPU time of a plugin on
+ * `socket`. */
 void children_time_used(const struct signalfd_siginfo *info, int socket);
 
-/* Reaps the processes whose end was ordered. A child that ended by itself keeps its process id
- * until the broker has noticed and orders its end. */
+/* Reaps the processes whose end was ordered. A child that ended without an order keeps its process
+ * id until the broker has noticed this and orders its end. */
 void children_reap(void);
 
 /* Ends all children, and waits for their ends for a second at most. `ended` is SIGCHLD, blocked. */

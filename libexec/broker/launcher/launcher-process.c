@@ -29,7 +29,8 @@ static void open_hierarchy(void)
         child_open_hierarchy();
 }
 
-/* The capabilities that children need, or that starting and ending children needs. */
+/* Keeps only the capabilities that children need, and the capabilities for starting and ending
+ * children. */
 static bool keep_powers(void)
 {
     enum { END_OF_LIST = -1, MOST = 24 };
@@ -38,7 +39,8 @@ static bool keep_powers(void)
     const int powers[MOST] = {
         CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SYS_RESOURCE,
         CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
-        /* for the network helper, and only if a line of plugins.conf is for a network: */
+        /* these two are for the network helper, and only if a line of plugins.conf is for a
+         * network: */
         has_net ? CAP_NET_ADMIN : CAP_SYS_NICE, has_net ? CAP_BPF : CAP_SYS_NICE,
         has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE, sees ? CAP_SYS_PTRACE : END_OF_LIST,
         END_OF_LIST};
@@ -76,17 +78,18 @@ static bool obey(int socket, pid_t broker)
     return got > 0 || (got < 0 && is_transient(errno));
 }
 
-/* Makes the launcher ordinary before it removes files and directories that brokers share. On ext4,
- * a SCHED_FIFO process looped for ever in rmdir(2): another SCHED_FIFO process was closing a file
- * in that directory, and could not get the CPU (contrib/kernels.md). */
+/* Makes the launcher ordinary before it removes files and directories that brokers share. The
+ * reason is a fault of ext4: a SCHED_FIFO process looped for ever in rmdir(2), because another
+ * SCHED_FIFO process that was closing a file in this directory could not get the CPU
+ * (contrib/kernels.md). */
 static void become_ordinary(void)
 {
     static const struct sched_param none;
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
-/* Removes what only a running broker needs. with_broker is false if the broker was killed: then the
- * next broker may use the journal already, and its directory stays. */
+/* Removes the files that only a running broker needs. with_broker is false if the broker was
+ * killed. Then the journal and its directory stay, because the next broker may use them already. */
 static void leave(int state, bool with_broker)
 {
     become_ordinary();
@@ -117,7 +120,8 @@ void launcher_serve(int socket, int state, pid_t broker)
     while (open) {
         if (ppoll(both, 2, timers_left(&left), NULL) < 0 && errno != EINTR)
             break;
-        timers_run(); /* timers of the launcher itself: at the fork, the broker had no timers */
+        /* these are timers of the launcher itself, because the broker had no timers at the fork */
+        timers_run();
         if (both[0].revents != 0)
             open = obey(socket, broker);
         while (read(ends, &info, sizeof info) > 0)

@@ -6,12 +6,13 @@
 
 struct launcher_order {
     enum { START, END, PLACE, START_READER, END_READER } what;
-    int child; /* PLACE: a CPU, or -1; readers: the slot */
-    uid_t uid; /* START_READER */
+    /* the number of the child; with PLACE, a CPU or -1; with the orders about readers, the slot */
+    int child;
+    uid_t uid; /* only with START_READER */
 };
 
 /* `socket` leads to `broker`, the parent process; `state` is the directory of the journal, or -1.
- * Ends with the broker. */
+ * The launcher ends when the broker ends. */
 __attribute__((noreturn)) void launcher_serve(int socket, int state, pid_t broker);
 
 #endif

@@ -44,8 +44,8 @@ bool launcher_fork(bool silent, struct source *source)
         return false;
     launcher.process = fork();
     if (launcher.process == 0) {
-        /* Opened anew: with the broker's open file description, the launcher would keep the
-         * broker's lock (flock(2)) on the directory after the broker's end. */
+        /* The launcher opens the directory anew. If it shared the broker's open file description,
+         * it would keep the broker's lock (flock(2)) on the directory after the broker's end. */
         const int own =
             spool.state < 0 ? -1 : openat(spool.state, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         const int state = own < 0 ? -1 : fcntl(own, F_DUPFD_CLOEXEC, 5),

@@ -1,11 +1,11 @@
 /* Starts and ends the broker's children: attach helper, guard, adopter, readers, log writer, writer
  * of status.json, account lookup, plugins.
  *
- * A broker that started its children itself would need each privilege that a child needs. The
- * launcher is a process that the broker forks before it gives its privileges up. The launcher keeps
- * the privileges and does nothing else: it knows from then on which programs there are, and obeys
- * "start child 3, with these descriptors" and "end child 3". Only the broker can talk to it. The
- * launcher ends with the broker, however the broker ends. */
+ * A broker that started its children itself would need each privilege that a child needs. So the
+ * broker forks the launcher before the broker gives up its privileges. The launcher keeps the
+ * privileges. It knows the programs of all children, and obeys only orders such as "start child 3,
+ * with these descriptors" and "end child 3". Only the broker can talk to the launcher. The launcher
+ * ends with the broker, however the broker ends. */
 #ifndef RTF_LAUNCHER_H
 #define RTF_LAUNCHER_H
 

@@ -20,19 +20,20 @@ enum { SCHEMA = 1, RARE_LINES = 10 };
 
 static struct {
     const char *spool;
-    /* echoes: writes lines to stderr, too; is_no_socket: stderr is no socket */
+    /* echoes: lines are also written to stderr; is_no_socket: stderr is not a socket */
     bool echoes, is_no_socket;
     bool reopens;
     uint64_t lost;
-    /* The lines of one turn of the loop, which go out in one write, and earlier lines for which the
-     * pipe had no room. */
+    /* The lines of one turn of the loop, which are sent with one write(2). Before them are earlier
+     * lines for which the pipe had no room. */
     char waiting[131072];
     size_t length;
     json_t *line; /* one object serves all lines, so that the keys keep their order */
     char *text;
     size_t room;
     struct {
-        char text[24]; /* the part of the time that is the same for a whole second */
+        /* the text of the time without the fraction, which is kept for a whole second */
+        char text[24];
         time_t is;
         size_t length;
     } second;
@@ -148,8 +149,8 @@ static json_t *event_text_or_null(const char *text)
     return text == NULL ? json_null() : json_string(text);
 }
 
-/* Writes the line to stderr. The program that reads stderr may be kept from running by a grant. So
- * a line that cannot be written at once is dropped; the log has all lines. */
+/* Writes the line to stderr. A granted thread may keep the program that reads stderr from running.
+ * So a line that cannot be written at once is dropped. The log has this line, too. */
 static void echo(const char *line, size_t length)
 {
     struct pollfd one = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -167,15 +168,15 @@ static json_t *event_number_or_null(int64_t number, bool present)
     return present ? json_integer(number) : json_null();
 }
 
-/* If there is no memory for the value, sets the key to null. Otherwise the key would keep the value
- * of the line before. */
+/* Sets the key. If there is no memory for the value, sets the key to null, because otherwise the
+ * key would keep the value of the line before. */
 static void event_set(json_t *line, const char *key, json_t *value)
 {
     json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);
 }
 
-/* Sets a key that few lines have. The key is removed first, so that the keys of all lines come before
- * it. */
+/* Sets a key that few lines have. First removes the key, so that it comes after the keys that all
+ * lines have. */
 static void event_set_last(json_t *line, const char *key, uint64_t number)
 {
     (void)json_object_del(line, key);

@@ -19,9 +19,11 @@ struct event {
     const char *name, *token;
     pid_t tid;
     int64_t microseconds;
-    uint64_t times; /* how often the thread has lost its policy for the rest of a period */
+    /* how often the thread has lost its real-time policy for the rest of a period */
+    uint64_t times;
     enum ended ended;
-    json_t *grant; /* as in a verdict; the caller owns it; NULL: none */
+    /* the grant in the form that verdicts have; the caller owns the object; NULL: none */
+    json_t *grant;
 };
 
 /* Opens the log of this spool. At exit the remaining lines are written, even without a writer. */
@@ -38,10 +40,11 @@ void event_write(const struct event *event);
 void event_flush(void);
 
 /* For events that a user can cause at any rate: writes at most ten lines in ten seconds for each
- * user. The next line has the number of omitted lines. False: the line is omitted, or lost. */
+ * user. The next line of this user has the number of omitted lines. False: the line is omitted, or
+ * lost. */
 bool event_write_rarely(const struct event *event, int64_t *window, unsigned *count);
 
-/* A line about the broker itself. */
+/* Writes a line about the broker itself. */
 void event_broker(const char *decision, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -15,11 +15,12 @@ enum { LOG_BYTES = 1 << 20 };
  * which is counted. */
 enum log_room { LOG_HAS_ROOM, LOG_SPENT, LOG_LEFT_OUT };
 
-/* Looks whether the budget of the user (NULL: of nobody) has room for a line. At the beginning of a
- * new window, adds the number of lines that were left out in the last window to *left_out. */
+/* Looks whether the budget of the user has room for a line. NULL: the line is about no user, and
+ * always has room. At the beginning of a new window, adds the number of lines that were left out in
+ * the last window to *left_out. */
 enum log_room log_budget_look(const struct user *user, uint64_t *left_out);
 
-/* The line was written: its bytes count. */
+/* Call this when the line was written. Adds its bytes to the bytes that the user has caused. */
 void log_budget_charge(const struct user *user, size_t bytes);
 
 #endif

@@ -23,8 +23,8 @@ size_t log_writer_send(const char *text, size_t length);
  * writer. */
 bool log_writer_finish(const char *text, size_t length);
 
-/* Appends to the log without a writer, and may wait for the disk: for the last lines of a broker
- * that could not start, and is still the process that root started. */
+/* Appends to the log without a writer, and may wait for the disk. This is only for the last lines
+ * of a broker that cannot start, while it still has root's privileges. */
 void log_writer_append(const char *spool, const char *text, size_t length);
 
 #endif

@@ -1,5 +1,5 @@
-/* An account: the answer of the account database about a uid, and what all directories of this uid
- * share. */
+/* An account has the answer of the account database about a uid, and the data that all directories
+ * of this uid share. */
 #ifndef RTF_ACCOUNT_H
 #define RTF_ACCOUNT_H
 
@@ -20,7 +20,7 @@ TAILQ_HEAD(request_list, request);
 struct account {
     uid_t uid;
     enum account_state state;
-    /* reload.c checks, when the answer comes, whether this account may still have reservations */
+    /* when the answer comes, reload.c checks whether this account may still have reservations */
     bool in_doubt;
     /* the answer has several paragraphs, and the last one has not come yet */
     bool learning;

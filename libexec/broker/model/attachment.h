@@ -45,7 +45,7 @@ enum kept { KEPT_NETWORK, KEPT_DISK, KEPT_IOPRIO, KEPT };
 struct former_lock {
     bool is_known;
     uint64_t soft, hard; /* bytes */
-    uint64_t since;      /* a time before the first raise: clock ticks since boot */
+    uint64_t since;      /* a time before the limit was first raised, in clock ticks since boot */
 };
 
 struct attachment {
@@ -55,15 +55,16 @@ struct attachment {
     pid_t tid, process;
     uint64_t started_by; /* the thread began at this time or earlier (thread.h) */
     int pidfd;
-    bool scheduled;   /* the attach helper has had the order to make it real-time, at least once */
-    bool bound[KEPT]; /* this helper knows the thread: shares.h */
+    /* the attach helper has had the order to make the thread real-time, at least once */
+    bool scheduled;
+    bool bound[KEPT]; /* this helper has had the order to bind the thread to its share (shares.h) */
     bool by_file;     /* NAME.tid names the thread, not the key "attach" */
     bool died;        /* the watch saw the thread end, and not by an execve(2) */
     bool served;      /* the thread has been real-time */
     /* the thread became real-time at this time or later: CLOCK_MONOTONIC, ns; 0: not known */
     int64_t since;
     struct attributes former;
-    /* given-extras.h: the extras that the attach helper has had the order to give */
+    /* the extras that the attach helper has had the order to give the thread (given-extras.h) */
     struct extras given;
     bool extras_said; /* this broker gave the order for the extras, not an earlier one */
     struct former_lock former_lock;
@@ -74,33 +75,35 @@ struct attachment {
     char *group;
     /* the helper has moved the whole process into a group: "budget": "process" */
     bool whole;
-    /* rtf-guard guards the thread: it is ordinary from the end of its runtime to its next period */
+    /* rtf-guard enforces the thread's runtime: a thread that has used up its runtime is ordinary
+     * until its next period */
     bool guarded;
-    /* how often the thread has lost its policy for the rest of a period since the log last named
-     * this number */
+    /* how often the thread has lost its real-time policy for the rest of a period, since the log
+     * last named this number */
     uint64_t untold;
     /* the guard has suspended the thread because the thread lent its priority to another thread;
      * this happens under SCHED_DEADLINE, too */
     bool has_lent;
     /* the guard could not make the sleeping thread real-time: the attach helper has to wait until
-     * it runs */
+     * the thread runs */
     bool only_awake;
     /* how often the thread fell asleep again before the attach helper could make it real-time */
     int naps;
     int watch; /* the watch of the thread (libexec/attach/task-events.h); -1: none */
-    /* true: the watch reports when the thread runs; false: it reports an execve(2) */
+    /* true: the watch reports when the thread runs; false: the watch reports an execve(2) */
     bool watch_once;
     void *watch_page;
     size_t watch_bytes;
     struct source watch_source;
-    struct timer to_watch;           /* when the broker asks for the watch */
-    struct timer doubt;              /* when the broker looks again whether the id still exists */
+    struct timer to_watch; /* when the broker asks for the watch */
+    /* when the broker looks again whether the thread's id still exists */
+    struct timer doubt;
     int looks;                       /* number of these looks */
-    RB_ENTRY(attachment) of_process; /* only for a thread that does not lead its process */
+    RB_ENTRY(attachment) of_process; /* links the threads that do not lead their process */
     UT_hash_handle hh;               /* by tid */
 };
 
-/* True: the thread sleeps, or has just woken. The verdict calls its attachment pending. */
+/* True: the thread sleeps, or has just woken. The verdict calls such an attachment pending. */
 static inline bool attachment_is_pending(const struct attachment *attachment)
 {
     return attachment->state == ATTACHMENT_ASLEEP || attachment->state == ATTACHMENT_AWAKE;

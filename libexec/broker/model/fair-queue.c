@@ -58,7 +58,7 @@ struct reservation *queue_next(void)
     TAILQ_REMOVE(&queues.ring, queue, of_ring);
     queue->in_ring = false;
     struct reservation *reservation = TAILQ_FIRST(&queue->reservations);
-    /* also appends the queue to the ring again if it has more reservations */
+    /* if the queue has more reservations, this also appends the queue to the ring again */
     queue_leave(reservation);
     return reservation;
 }

@@ -1,6 +1,6 @@
-/* The order of turns: users in turn, however many reservations one user has queued. All uids
- * without an account are one user here, as for the limit on reservations: a user with a range of
- * uids (user_namespaces(7)) gains no turns.
+/* The order in which the broker goes on with reservations. Users take turns, however many
+ * reservations one user has queued. All uids without an account are one user here, as for the limit
+ * on reservations: a user with a range of uids (user_namespaces(7)) gains no turns.
  *
  * A user other than root has a limited number of requests under way, because each request holds a
  * file of the user open. The next reservation waits. */
@@ -24,8 +24,8 @@ void queue_init(struct queue *queue, bool unlimited);
 void queue_add(struct reservation *reservation, struct queue *queue);
 
 /* The queue of the reservations that existed when the broker started. Reservations that the earlier
- * broker had judged come first. The change times of the spec files order the others. Their owners
- * do not matter. */
+ * broker had judged come first. The other reservations follow in the order of the change times of
+ * their spec files. The order does not depend on the owners. */
 struct queue *queue_of_old(void);
 
 void queue_leave(struct reservation *reservation);

@@ -1,4 +1,4 @@
-/* The reader process of a user, as the broker sees it: a part of struct user. Only readers.c
+/* The broker's data about the reader process of a user, a part of struct user. Only readers.c
  * changes it.
  *
  *     NONE ──► RUNS ──► ENDS ──► NONE     NONE: no reader runs. The inotify instance that the last reader left wakes the broker when files change.
@@ -34,9 +34,10 @@ struct reader {
     unsigned life;       /* counts the readers of this user */
     /* writing: the socket is full; scan_owed: the last reader may have lost events */
     bool writing, scan_owed;
-    bool has_last_word; /* the broker has sent op=last */
+    bool has_last_word; /* the broker has sent op=last, because the broker stops */
     int asked;          /* questions without an answer */
-    struct timer timer; /* NONE: when the reader starts; RUNS: when the answer is late */
+    /* in NONE: the time when the next reader starts; in RUNS: the time when an answer is late */
+    struct timer timer;
     int64_t started, start_at, pause;
     struct paragraph_input input;
     struct paragraph_output output;

@@ -39,7 +39,8 @@ struct holding {
     int plugin;
     /* during admission: the amount that the ledger holds beyond the reservation's present share */
     uint64_t ahead;
-    uint64_t aim; /* desired-amounts.h: the amount that the holding shall get; as claim.values[0] */
+    /* the amount that the holding shall get (desired-amounts.h), in the unit of claim.values[0] */
+    uint64_t aim;
     struct charge charge;
 };
 
@@ -50,16 +51,16 @@ struct holding {
 enum { NO_PLUGIN = -1 };
 struct grant {
     int plugin;
-    /* the uid, so that a plugin knows which tasks have the same user */
+    /* the uid of the owner, so that a plugin knows which tasks belong to the same user */
     uint64_t owner;
     struct attributes plan;
     struct spec spec;
     uint64_t utilization;
-    uint64_t aim; /* desired-amounts.h: the runtime that the grant shall get */
+    uint64_t aim; /* the runtime that the grant shall get (desired-amounts.h) */
     struct charge charge;
     struct holding *holdings; /* NULL: none */
-    /* a bit for each line that admits the grant without a guarantee: neither the plugin of the line
-     * nor the ledger counts the grant */
+    /* a bit for each line of plugins.conf that admits the grant without a guarantee: the plugin of
+     * such a line and the ledger do not count the grant */
     uint64_t background;
 };
 _Static_assert(PLUGINS_MAX <= 64, "a set of lines is 64 bits");
@@ -88,7 +89,7 @@ struct user {
     enum directory_state state;
     bool told;         /* the adopter that runs now has reported the directory */
     bool scanned;      /* a reader has looked through the directory at least once */
-    struct timer look; /* directories.c: when the directory is judged again */
+    struct timer look; /* when directories.c decides again about the directory */
     /* the account that counts this directory; NULL: not adopted */
     struct account *of;
     struct account *account;
@@ -101,7 +102,8 @@ struct user {
     UT_hash_handle hh; /* by name */
 };
 
-/* Which files of the reservation a scan has found. TOLD: the verdict is the latest one. */
+/* Which files of the reservation a scan has found. OF_VERDICT_TOLD: the file has the latest
+ * verdict. */
 enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4, OF_VERDICT_TOLD = 8 };
 
 /* The state of a reservation, beside its grant, its attachment and its judged files.
@@ -162,8 +164,8 @@ enum expected_of_reader { EXPECT_NOTHING, EXPECT_CHANGES, EXPECT_ANSWER };
 /* Changes since the last look at the reservation: of its files, during a request; of its thread. */
 enum { FILES_CHANGED = 1, THREAD_CHANGED = 2 };
 
-/* reconcile.c: the thread has to be corrected, as soon as the reader has reported the owner's
- * file. */
+/* A correction of the thread, which reconcile.c begins as soon as the reader has reported the
+ * owner's file. */
 struct recovery;
 
 struct reservation {
@@ -174,12 +176,14 @@ struct reservation {
     struct stamp judged, judged_tid; /* the files that the last answer is about */
     /* the reader has the order to remove this NAME.tid, and has not reported the removal */
     struct stamp leaving_tid;
-    /* the reader's last report of the files, while it has no answer; NULL */
+    /* the reader's last report of the files, which the broker has not answered yet; NULL: no such
+     * report */
     struct snapshot *snapshot;
     struct open_file json; /* the open NAME.json of this report */
     struct grant *grant;
     struct attachment *attachment;
-    struct share *shares;    /* shares.c: one for each kind of helper; NULL */
+    /* a list with one share for each kind of helper (shares.c); NULL: no share */
+    struct share *shares;
     struct request *request; /* at most one at a time */
     /* the correction that waits for the reader (reconcile.c); NULL: none */
     struct recovery *recovery;
@@ -203,10 +207,11 @@ struct reservation {
     /* the number by which the network and disk helpers know this reservation (shares.h); 0: it has
      * no share */
     uint16_t class;
-    /* desired-amounts.c: desires: the spec desires more than the grant has; raises: the aims of the
+    /* desires: the spec desires more than it needs (desired-amounts.c); raises: the aims of the
      * grant are higher than the grant */
     bool desires, raises;
-    bool awaits_thread;            /* reservation_await_thread */
+    /* the thread that the files name is leaving another reservation (reservation_await_thread) */
+    bool awaits_thread;
     unsigned char pending_changes; /* FILES_CHANGED and THREAD_CHANGED */
     /* the files that a scan has found: OF_JSON and so on (scans.c) */
     unsigned char found;
@@ -232,13 +237,15 @@ struct refusal {
      * or none fits */
     uint64_t nearest_minimum;
     enum resource of;
-    /* the sum of the rule, or NULL. It may only be compared, because a reload replaces the
-     * counters */
+    /* the sum of the rule, or NULL. This pointer may only be compared, and never followed, because
+     * a reload frees the counters */
     const struct counter *counter;
     /* the sum has to become this much smaller for a grant, in units of utilization; 0: not known */
     uint64_t lacks;
-    bool never;              /* the end of other tasks cannot change the answer */
-    char other[OTHER_BYTES]; /* the refusal of a plugin of the other kind (refusals.c); or "" */
+    bool never; /* the end of other tasks cannot change the answer */
+    /* a second refusal for the owner, by a plugin that tests nothing, or by the rule that forbids a
+     * plugin that tests (refusals.c); or "" */
+    char other[OTHER_BYTES];
 };
 
 enum answer { ANSWER_OK, ANSWER_PARTIAL, ANSWER_NO, ANSWER_RESTARTING };
@@ -261,7 +268,8 @@ struct outcome {
     bool dry_run;
     /* dry run: the spec that the rules judged; NULL: the rules judged no spec */
     const struct spec *judged;
-    const struct grant *would_grant; /* dry run: the grant that the spec would have; NULL */
+    /* dry run: the grant that the spec would have; NULL: no grant */
+    const struct grant *would_grant;
 };
 
 #endif

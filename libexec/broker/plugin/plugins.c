@@ -14,12 +14,13 @@
 #include "units.h"
 
 enum { PROTOCOL = 1 };
-static const int64_t greeting_within = INT64_C(5000000000); /* plugin_on_gone says "5 s", too */
+/* the message in plugin_on_gone has this time, too: "5 s" */
+static const int64_t greeting_within = INT64_C(5000000000);
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000),
                      good_behaviour = INT64_C(60000000000);
 
-/* CPU time, ns, that a plugin may use to tidy up after its answers: `tidying` for each question,
- * and less than unasked_limit without a question. */
+/* tidying: the CPU time, ns, that a plugin may use after each answer, to tidy up. unasked_limit: a
+ * plugin that has used this much CPU time without a question is killed. */
 static const int64_t tidying = INT64_C(100000), unasked_limit = INT64_C(2) * CHILD_USES;
 
 enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
@@ -36,18 +37,20 @@ struct plugin {
     struct program program;
     /* lost: questions without an answer when the plugin died, or asked while it was not running */
     struct pending_list pending, lost;
-    /* set while callers wait for the answers of lost questions: the callers get these answers from
-     * the timer, after the function that asked has returned */
+    /* set while `lost` has questions: the timer answers these questions, so that a caller gets the
+     * answer only after its call has returned */
     struct timer loss;
     /* the plugin owes an answer since this time: its start, the sending of a question, or its last
      * message; INT64_MAX: the question is still to be sent */
     int64_t since;
     bool unsent;
-    /* CPU time of the plugin, ns. first_start, this_start: used between the first or the present
-     * start and the greeting. asked: used for the questions since the last report of the
-     * launcher. unasked: used without a question. */
+    /* CPU time of the plugin, ns. first_start: used between the first start and the greeting.
+     * this_start: used between the present start and the greeting. asked: used for the questions
+     * since the last report of the launcher. unasked: used without a question. */
     int64_t first_start, this_start, asked, unasked;
-    int64_t greeted, counted; /* CLOCK_MONOTONIC; `asked` counts questions until this time */
+    /* CLOCK_MONOTONIC; greeted: when the plugin greeted; counted: `asked` counts questions until
+     * this time */
+    int64_t greeted, counted;
     int64_t slow_window;
     unsigned slow_count;
 };
@@ -57,7 +60,7 @@ struct plugin {
 static struct {
     struct plugin plugin[PLUGINS_MAX];
     uint64_t last_id;
-    char no_start[REASON_BYTES]; /* why the broker does not start; "": no reason */
+    char no_start[REASON_BYTES]; /* why the broker cannot start; "": nothing prevents its start */
     void (*tell)(int plugin, const struct plugin_event *event);
 } plugins;
 
@@ -225,7 +228,8 @@ static struct paragraph_output *plugin_message(struct plugin *plugin, enum op op
         return NULL;
     }
     if (STAILQ_EMPTY(&plugin->pending))
-        plugin->since = INT64_MAX; /* the time to answer begins when the plugin gets the question */
+        /* the plugin's time to answer begins when it gets the question */
+        plugin->since = INT64_MAX;
     STAILQ_INSERT_TAIL(&plugin->pending, pending, next);
     plugin->unsent = true;
     paragraph_add(output, "op", names[op]);
@@ -388,7 +392,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said,
     if (good) {
         STAILQ_REMOVE_HEAD(&plugin->pending, next);
         free(pending);
-        worked(plugin); /* an update (take_update) does not count as an answer, however many come */
+        worked(plugin); /* updates (take_update) do not count as answers, however many come */
     }
     return good;
 }
@@ -465,8 +469,8 @@ void plugins_prepare(struct identity_to_run_as as,
 /* ---- CPU time that plugins use ---- */
 
 /* Counts the CPU time that a plugin uses before its greeting. A later start should use as much CPU
- * time as the first start. A plugin that uses more than twice as much and 40 ms seems to loop, and
- * is killed. */
+ * time as the first start. A plugin that uses more than twice this time plus 40 ms seems to loop,
+ * and is killed. */
 static void used_to_start(int index, int64_t nanoseconds)
 {
     char reason[160];
@@ -514,7 +518,8 @@ void plugin_used(const struct child_used *used)
     if (plugin->program.child != used->child || !supervise_runs(&plugin->program) ||
         used->at < plugin->program.started)
         return;
-    /* The report comes later than the use: its time tells whether the plugin had greeted. */
+    /* The report comes later than the use of the CPU time. The time in the report tells whether the
+     * plugin had greeted before the use. */
     if (used->at - used->nanoseconds < plugin->greeted)
         used_to_start(index, used->nanoseconds);
     else

@@ -35,7 +35,7 @@ static void try_again(struct timer *timer)
 {
     char reason[REASON_BYTES];
     if (journal_rewrite(reason))
-        event_broker("ok", "state/current/journal is written again");
+        event_broker("ok", "state/current/journal can be written again");
     else if (journal_is_behind())
         timer_set(timer, monotonic_now() + journal_pause);
 }

@@ -13,8 +13,8 @@
 
 /* Sets sched_rt_runtime_us; tries again for `patience` ns. The kernel answers EBUSY while it still
  * counts SCHED_DEADLINE threads that have just been demoted or have ended: until the end of their
- * period, at most 4.2 s. If a broker starts right after another one, the kernel sometimes answers
- * EBUSY even to the value -1, which lifts the limit. */
+ * period, at most 4.2 s. If a broker starts soon after another broker has ended, the kernel
+ * sometimes answers EBUSY even to the value -1, which lifts the limit. */
 static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
@@ -107,8 +107,9 @@ static bool settle_rt_limit(char *reason)
     return !lifted;
 }
 
-/* Sets the timer of hrtick=. Measures whether a timer ends runtimes, if hrtick=on or a rule asks for
- * it: the measurement takes up to eight runtimes, so it makes the start some 10 ms longer. */
+/* Sets the timer of hrtick=. Measures whether a timer ends runtimes, but only if a line has
+ * hrtick=on, or if a rule depends on the tick: the measurement takes up to eight runtimes, some 10
+ * ms. */
 static bool settle_hrtick(char *reason)
 {
     char why[REASON_BYTES];

@@ -8,15 +8,17 @@
 
 #include "reason.h"
 
-/* Sets sched_rt_runtime_us and hrtick, and measures whether a timer ends runtimes. False: *reason. */
+/* Sets sched_rt_runtime_us and hrtick, and measures whether a timer ends runtimes. False: *reason
+ * says why. */
 bool kernel_setup_limits(char reason[static REASON_BYTES]);
 
 /* Makes the scheduling domains, and refuses partition=global if the kernel would refuse each
- * attachment. False: *reason. */
+ * attachment. False: *reason says why. */
 bool kernel_setup_domains(char reason[static REASON_BYTES]);
 bool kernel_setup_drop_domains(char reason[static REASON_BYTES]);
 
-/* Restores sched_rt_runtime_us and hrtick. False: *reason; _or_tell writes the reason to the log. */
+/* Restores sched_rt_runtime_us and hrtick. False: *reason says why. kernel_setup_restore_or_tell
+ * writes the reason to the log. */
 bool kernel_setup_restore(char reason[static REASON_BYTES]);
 void kernel_setup_restore_or_tell(void);
 

@@ -46,10 +46,11 @@ static bool restore_all(void)
     return attach_drain(10, &last) && answered;
 }
 
-/* Waits until the kernel no longer counts the bandwidth of demoted SCHED_DEADLINE threads, which it
- * keeps for some time. If a broker makes new domains before that, the kernel subtracts the
- * bandwidth from a domain that does not contain it. Then the sum of the domain wraps around, and
- * the kernel refuses every SCHED_DEADLINE thread in the domain (measured on 6.18). */
+/* Waits until the kernel no longer counts the bandwidth of demoted SCHED_DEADLINE threads. The
+ * kernel counts this bandwidth for some time after the demotion. If a broker makes new scheduling
+ * domains in this time, the kernel subtracts the bandwidth from a domain whose sum does not have
+ * it. The sum of this domain then wraps around below zero, and the kernel refuses every
+ * SCHED_DEADLINE thread in the domain (measured on Linux 6.18). */
 static void wait_for_kernel(int64_t owed)
 {
     const int64_t most = INT64_C(5000000000), paid_back = debt_last_in_kernel() - monotonic_now(),
@@ -63,7 +64,7 @@ static void wait_for_kernel(int64_t owed)
 void lay_down(void)
 {
     struct helper_event last;
-    (void)attach_owed(); /* forgets the waiting time that the start has left */
+    (void)attach_owed(); /* forgets the waiting time that is left from the broker's start */
     /* first takes the answers to earlier orders, because such an order could undo the next ones */
     (void)attach_drain(5, &last);
     bool answered = restore_all();

@@ -2,9 +2,9 @@
 #ifndef RTF_LAY_DOWN_H
 #define RTF_LAY_DOWN_H
 
-/* lay_down, at SIGTERM: every thread gets its former attributes back, and the kernel gets its
- * settings back. Reservations and grants stay in the journal for the next start. leave_in_force, at
- * SIGINT: everything stays in force. */
+/* The broker calls lay_down at SIGTERM: every thread gets its former attributes back, and the
+ * kernel gets its settings back. Reservations and grants stay in the journal for the next start.
+ * The broker calls leave_in_force at SIGINT: all threads and settings stay as they are. */
 void lay_down(void);
 void leave_in_force(void);
 

@@ -51,7 +51,8 @@ void orphan_restore(struct recorded_reservation *recorded)
         (void)attach_sweep(&orphan);
     else
         return;
-    /* waits for the answer here: the journal still has the thread, and no reservation of another user has asked for the thread yet */
+    /* the broker can wait for the answer here: the journal still has the thread, and no reservation
+     * of another user has asked for the thread yet */
     (void)attach_drain(5, &last);
 }
 

@@ -1,5 +1,5 @@
-/* Threads that the journal has, but no reservation any more: at the start of a broker, each gets its
- * former attributes back. */
+/* An orphan is a thread that the journal names, but that no reservation has any more. At the start
+ * of a broker, each orphan gets its former attributes back. */
 #ifndef RTF_ORPHANS_H
 #define RTF_ORPHANS_H
 
@@ -9,9 +9,9 @@ struct recorded_state;
 /* Gives the thread of a record its former attributes, if no reservation has the thread any more. */
 void orphan_restore(struct recorded_reservation *recorded);
 
-/* Follows threads of records that have called execve(2). Call this after all records are taken
- * over, because such a thread can be distinguished from the other threads of its process only when
- * all attached threads are known. */
+/* Gives orphans that have called execve(2), and so have another thread id now, their former
+ * attributes back. Call this after all records are taken over, because such a thread can be
+ * distinguished from the other threads of its process only when all attached threads are known. */
 void orphans_follow(const struct recorded_state *state);
 
 #endif

@@ -7,7 +7,7 @@
 #include "allocators.h"
 #include "reason.h"
 
-/* False: *reason. */
+/* Restores the settings. False: *reason says why. */
 bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES]);
 
 /* Does the work of put_back_kernel for a spool that does not exist any more: restores only the

@@ -13,7 +13,7 @@ struct recorded_state;
 void recover_know_raised(const struct recorded_state *state);
 
 /* Takes over the grants and threads of the earlier broker. Call this after the adopter has adopted
- * their owners' directories. False: *reason. */
+ * their owners' directories. False: *reason says why. */
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES]);
 
 #endif

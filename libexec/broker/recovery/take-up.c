@@ -89,7 +89,8 @@ static bool take_up_thread(struct reservation *reservation,
         (void)target_group(recorded->tid, &attachment->group);
     const bool apply =
         !cpu_is_shown(reservation->grant, &now) || plugin_line(reservation->grant->plugin)->domains;
-    /* The earlier broker had detached the thread. The attributes that the owner has set since then are the thread's former attributes. */
+    /* The earlier broker had detached the thread. The owner may have set other attributes since
+     * then, and these are now the thread's former attributes. */
     if (apply && recorded->laid_down)
         attachment->former = now;
     return apply;
@@ -168,7 +169,7 @@ static bool take_up_grant(struct reservation *reservation,
 bool take_up(struct recorded_reservation *recorded, bool same_boot)
 {
     struct user *user = user_find(recorded->user);
-    /* An account database that is down must not cost a user their grant: the database was up when
+    /* A user must not lose a grant because the account database is down: the database was up when
      * the grant was made. */
     if (user != NULL && user->state != DIRECTORY_ADOPTED && user->account->state == ACCOUNT_FAILED)
         directory_adopt_for_now(user);
@@ -199,7 +200,8 @@ bool take_up(struct recorded_reservation *recorded, bool same_boot)
     reservation->decided = recorded->time;
     shares_take_up(reservation, (uint16_t)recorded->class);
     expiry_until(reservation, recorded->lease);
-    /* no waiting spec has this code, so the next refusal differs from it, and the owner is told of the refusal */
+    /* no waiting spec has this code of a refusal. So the next refusal has another code, and the
+     * owner is told of it */
     if (recorded->waits != 0)
         wait_queue_add(reservation, recorded->waits, WHY_BAD_SPEC);
     reservation->judged = recorded->judged;
@@ -232,7 +234,8 @@ void take_up_go_on(const struct recorded_reservation *recorded, bool apply)
         if (reservation->attachment->scheduled)
             adjustments_guard_again(reservation);
     }
-    /* before new requests, because a new request can get the capacity that this reservation gives up */
+    /* this reservation comes before new requests, because a new request can get the capacity that
+     * this reservation gives up */
     if ((reservation->pending_changes & THREAD_CHANGED) != 0 ||
         reservation->state == RESERVATION_RECOVERED)
         queue_add(reservation, queue_of_old());

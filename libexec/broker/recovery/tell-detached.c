@@ -22,7 +22,9 @@ static bool tell_owner(struct user *user)
         if (reservation->attachment == NULL)
             continue;
         verdict_laid_down(reservation);
-        readers_flush(); /* after each verdict: a reader with too much unsent output is given up */
+        /* called after each verdict, because a reader with too much unsent output would be
+         * killed */
+        readers_flush();
         told = true;
     }
     return told;

@@ -1,5 +1,5 @@
-/* Tells owners that their threads have their former attributes again, when the broker stops: after
- * that, no verdict says "attached". */
+/* When the broker stops, tells owners that their threads have their former attributes again.
+ * Afterwards no verdict says "attached". */
 #ifndef RTF_TELL_DETACHED_H
 #define RTF_TELL_DETACHED_H
 

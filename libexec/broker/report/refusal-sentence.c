@@ -39,8 +39,8 @@ static void tell_nearest(const struct refusal *refusal, char text[static FITS])
                  strcmp(of, "count") == 0 ? "units" : of);
 }
 
-/* The reason of a plugin's refusal begins with "EDF refused" already. Before other reasons, this
- * function writes who refused. */
+/* The reason of a plugin's refusal begins with "EDF refused" already. Before all other reasons,
+ * this function writes the name of the refusing part of the system. */
 char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_BYTES])
 {
     const struct refusal *refusal = &outcome->refusal;

@@ -1,5 +1,5 @@
-/* The sentence that tells people why a request was refused. Only the broker makes this sentence;
- * each command prints the sentence that the verdict has. */
+/* Makes the sentence that tells people why a request was refused. Only the broker makes this
+ * sentence. The commands of rtf print the sentence that they find in the verdict. */
 #ifndef RTF_REFUSAL_SENTENCE_H
 #define RTF_REFUSAL_SENTENCE_H
 

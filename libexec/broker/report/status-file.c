@@ -25,24 +25,25 @@
 enum { SCHEMA = 1 };
 
 /* A request changes the sums several times, and a program may make several requests. So the broker
- * waits for `gather` after a change, and sends one text for all changes until then. A text that
- * could not be written is sent again after 1, 2, 4, and then every 8 seconds. */
+ * waits for the time `gather` after a change, and then sends one text for all changes in this time.
+ * A text that could not be written is sent again after 1, 2, 4, and then every 8 seconds. */
 /* ns */
 static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000),
                      longest_pause = INT64_C(8000000000);
 
 static void status_is_due(struct timer *timer);
 
-/* SETTLED -> CHANGED -> TOLD -> SETTLED; TOLD -> CHANGED when the text could not be written or the
- * writer has ended. In CHANGED the text is sent when the timer is due; if no writer runs, when a
- * writer runs again. */
+/* The states follow in the order SETTLED, CHANGED, TOLD, SETTLED. CHANGED follows after TOLD if the
+ * text could not be written or the writer has ended. In CHANGED the broker sends the text when the
+ * timer is due. If no writer runs, the broker sends the text when a writer runs again. */
 enum told {
     SETTLED, /* the file has the last text */
     CHANGED,
     TOLD, /* the text was sent, and the writer has not answered */
 };
 
-/* The facts that can change. A new text is due when they differ from the facts of the last text. */
+/* The facts that can change. The broker sends a new text when they differ from the facts of the
+ * last text. */
 struct facts {
     uint64_t ledger, removals, serving; /* serving: a bit for each plugin */
     unsigned attached, rules;
@@ -57,7 +58,7 @@ static struct {
     struct facts told;
     /* the last text; NULL: no text was sent, or the file does not have the last text */
     char *told_text;
-    bool refused; /* a request was refused for want of room since the last text */
+    bool refused; /* since the last text, a request was refused because there was no room */
     int64_t failed_window;
     unsigned failed_count;
     json_t *pools; /* the pools of the text that is being made */
@@ -76,8 +77,8 @@ static json_t *priorities_of(const struct plugin_line *line)
     return line->lowest == 0 ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
 }
 
-/* The number of grants that use the line without a guarantee; null for CPU time and other
- * resources, which cannot be used without a guarantee. */
+/* The number of grants that use the line without a guarantee. Null: the line is for CPU time, or
+ * for a resource that cannot be used without a guarantee. */
 static json_t *background_of(int plugin)
 {
     return resource_where(plugin_line(plugin)->resource) == NULL
@@ -144,8 +145,8 @@ static void add_pool(const struct pool *pool)
                                     kind->format(is_free, left)));
 }
 
-/* The number of granted reservations. The ledger also counts debts, which belong to no reservation,
- * so they are subtracted. */
+/* The number of granted reservations. The ledger also counts debts, which are no reservations. So
+ * the function subtracts the number of debts. */
 static json_int_t reservations(void)
 {
     return (json_int_t)(ledger_additions() - ledger_removals() - debt_count());
@@ -174,7 +175,7 @@ static json_int_t pid_namespace(void)
 static json_t *config_as_json(void)
 {
     json_t *path = json_string(status.config);
-    return path == NULL ? json_null() : path; /* the path is not UTF-8 */
+    return path == NULL ? json_null() : path; /* null: the path is not UTF-8 */
 }
 
 /* Returns a new text. NULL: out of memory. */
@@ -257,7 +258,8 @@ static void status_tell(bool running)
     }
     if (status.told_text != NULL && strcmp(text, status.told_text) == 0 && !has_come) {
         free(text);
-        status_go_to(SETTLED, INT64_MAX); /* the sums are again equal to the last text */
+        /* the sums are equal to the sums of the last text again */
+        status_go_to(SETTLED, INT64_MAX);
         return;
     }
     status_forget();

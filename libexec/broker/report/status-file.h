@@ -21,12 +21,12 @@ void status_prepare(const char *program, gid_t group, const char *directory);
  * launcher has ended. */
 bool status_start(void);
 
-/* True: the broker waits for no answer of the writer about a text. */
+/* True: the writer has answered all texts that the broker has sent. */
 bool status_is_settled(void);
 
-/* Call this when a request was refused for want of room. rtf-wait(1) asks again when status.json is
- * written next. So the file is written when room comes free, even if the text is equal to the last
- * text. */
+/* Call this when a request was refused because there was no room. rtf-wait(1) repeats the request
+ * when status.json is written next. So the broker writes the file when room comes free, even if the
+ * text has not changed. */
 void status_refused(void);
 
 /* Call this after each turn of the loop, before the broker waits for events. */

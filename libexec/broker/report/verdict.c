@@ -18,8 +18,9 @@
 #include "spec.h"
 #include "units.h"
 
-/* Each verdict reuses the objects of the verdict before, with their keys and the order of the keys,
- * because making new objects took a third of a verdict's time. */
+/* The JSON objects of a verdict. Each verdict uses the objects of the last verdict again, with
+ * their keys in the same order, because making new objects took a third of the time for a
+ * verdict. */
 static struct {
     json_t *verdict, *spec, *tid, *grant, *would_grant;
     bool is_whole; /* false: memory was missing for a value of the verdict */
@@ -245,7 +246,8 @@ json_t *verdict_grant(const struct grant *grant)
     return grant_or_null(kept(&kept_objects.grant), grant);
 }
 
-/* null also when the broker stops, because it has detached the thread already. */
+/* The value is null also when the broker stops, because the broker has then detached the thread
+ * already. */
 static json_t *thread_or_null(const struct attachment *attachment, enum ended ended)
 {
     return attachment == NULL || ended == ENDED_BROKER
@@ -254,7 +256,7 @@ static json_t *thread_or_null(const struct attachment *attachment, enum ended en
                            attachment_is_pending(attachment) ? "pending" : "attached");
 }
 
-/* The access rules for this user about each plugin that may be asked for the CPU time of the
+/* Lists the access rules for this user, for each plugin that may be asked for the CPU time of the
  * spec. */
 static json_t *rules_list(const struct reservation *reservation, const struct spec *spec)
 {
@@ -285,10 +287,11 @@ static void drop_dry_run(json_t *verdict)
     (void)json_object_del(verdict, "would_grant");
 }
 
-/* False: the verdict must not name the files of the reservation. When the broker stops while a
- * request is under way, the request has no answer, although reservation->judged names its files
- * already. A verdict of a broker that stops has no token either, because it answers no request: the
- * owner may not have read yet that the last request was refused. */
+/* False: the verdict must not name the files of the reservation. When the broker stops during a
+ * request, the request has no answer, although reservation->judged names its files already. A
+ * verdict of a broker that stops has no token either, because this verdict answers no request. With
+ * a token, this verdict could pass for the answer to the last request, and the owner may not have
+ * read yet that the last request was refused. */
 static bool answers_files(const struct reservation *reservation, const struct outcome *outcome)
 {
     return outcome->ended != ENDED_BROKER || reservation->request == NULL;
@@ -333,8 +336,8 @@ static bool verdict_write(const struct reservation *reservation, const struct ou
         errno = ENOMEM;
         return false;
     }
-    /* 0 makes the next broker write another verdict, because it then sees that this verdict is not
-     * about the last decision. */
+    /* with 0, the next broker sees that this verdict is not about the last decision, and writes
+     * another verdict */
     const int64_t decided = outcome->ended == ENDED_BROKER ? 0 : reservation->decided;
     /* length - 1: without the newline */
     const struct told_verdict told = {text,    length - 1, decided, kind_name(outcome->kind),

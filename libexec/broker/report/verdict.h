@@ -11,11 +11,11 @@
  * Release the object with json_decref(). NULL: out of memory. */
 json_t *verdict_grant(const struct grant *grant);
 
-/* Has the reader write the verdict: the outcome of the request, and the present state, which is
- * reservation->grant and reservation->attachment. answers: the verdict answers the files that the
- * reader has reported; more: the verdict answers only some of these files, and another verdict
- * follows. If the file system refuses the file, the reader tries again. The log gets a line with
- * the duration of the request (us; -1: not measured). */
+/* Has the reader write the verdict, which has the outcome of the request, reservation->grant and
+ * reservation->attachment. answers: the verdict answers the files that the reader has reported;
+ * more: the verdict answers only some of these files, and another verdict follows. If the file
+ * system refuses the file, the reader tries again. The log gets a line with the duration of the
+ * request (us; -1: not measured). */
 void verdict_tell(struct reservation *reservation, const struct outcome *outcome,
                   int64_t microseconds, bool answers, bool more);
 

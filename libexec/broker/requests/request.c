@@ -154,8 +154,8 @@ void request_event(const struct request *request, const char *stage, const char 
                    int plugin, const char *reason)
 {
     const struct reservation *reservation = request->reservation;
-    /* no event: other users' changes decide how often the broker asks again, and would fill the
-     * log; the owner's verdict says what has changed */
+    /* this refusal gets no event: the changes of other users cause such refusals at any rate, and
+     * events would fill the log. The owner's verdict says what has changed */
     if (strcmp(decision, "refused") == 0 &&
         (is_asked_again(reservation) || request->spare.trial != TRIAL_NONE))
         return;
@@ -172,8 +172,8 @@ void request_event(const struct request *request, const char *stage, const char 
     event_write(&event);
 }
 
-/* True: NAME.tid came before the grant. Its thread can be attached now, so the file is judged
- * again. */
+/* True: NAME.tid came before the grant. The thread that the file names can be attached now, so the
+ * broker looks at the file again. */
 static bool asks_for_its_thread_again(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
@@ -188,7 +188,7 @@ static void take_token(struct reservation *reservation, const char *token)
     free(reservation->token);
     reservation->token = token == NULL ? NULL : strdup(token);
     if (token != NULL && reservation->token == NULL)
-        abort(); /* as the functions of memory.h do when memory is missing */
+        abort(); /* no memory: ends the broker, as the functions of memory.h do */
 }
 
 void request_take_token(struct request *request)
@@ -202,9 +202,10 @@ bool request_is_about_its_file(const struct request *request)
            (request->outcome.kind == RECOVER && request->has_spec);
 }
 
-/* ns: the lease of a reservation whose spec ends with its thread ("lifetime": "thread") and whose
- * thread could not be attached. A program that wrote the spec and died does not remove the spec, so
- * the reservation must end by itself, but only after people had time to read the reason. */
+/* ns. A spec with "lifetime": "thread" ends with its thread. If the thread could not be attached,
+ * the reservation gets a lease of this length. The program that wrote the spec may have died and
+ * never remove the spec, so the reservation must end without it. But people need time to read the
+ * reason first. */
 static const uint64_t time_to_read = UINT64_C(60000000000), microsecond = 1000;
 
 static uint64_t lease_of(const struct request *request)
@@ -236,7 +237,7 @@ bool request_record(struct request *request)
         reservation->judged_tid = (struct stamp){0};
     if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
-    /* a request that the broker began by itself renews no lease */
+    /* a request that the broker itself began renews no lease */
     if (request_is_about_its_file(request) && !in_vain)
         expiry_for(reservation, lease_of(request), request->json.modified,
                    request->outcome.result == RESULT_OK);
@@ -247,7 +248,8 @@ bool request_record(struct request *request)
     return request->recorded;
 }
 
-/* Releases the claims that the ledger holds for this request and that were not granted. */
+/* Releases the claims that the ledger holds for this request and that the broker has not
+ * granted. */
 static void request_let_go(struct request *request)
 {
     for (struct holding *holding = request->inquiry.holdings; holding != NULL;
@@ -277,8 +279,8 @@ void request_drop(struct request *request)
     free(request);
 }
 
-/* Charges again what the request holds beyond its reservation's grant. The charges of the grant
- * are not the request's: they are made again with the grant. */
+/* Charges again, under new rules, the amounts that the request holds beyond its reservation's
+ * grant. The charges of the grant itself are made again with the grant. */
 void request_charge_again(struct request *request, struct acl *acl)
 {
     const struct account *account = request->reservation->user->account;

@@ -1,8 +1,8 @@
 /* A request under way: the facts known so far, and the answer, turn or time that the request waits
- * for. A neighbour is another plugin whose promises the plan could break (neighbours.h). A trial
- * asks whether the request would be granted if all other reservations had only what they need
- * (trial.h). A share is the part of a network interface or disk that a grant guarantees
- * (shares.h). */
+ * for. A neighbour is another plugin whose promises the plugin's plan could break (neighbours.h). A
+ * trial asks whether the request would be granted if all other reservations had only what they need
+ * (trial.h). A share is the part of a network interface or disk that a grant guarantees (shares.h).
+ * A plan is the CPUs, policy, priority and runtime that a plugin offers. */
 #ifndef RTF_REQUEST_H
 #define RTF_REQUEST_H
 
@@ -31,7 +31,7 @@ enum step {
     STEP_ROUND, /* capacity has come free: all plugins are asked again */
     /* the ledger and the plugins have the grant: which thread is attached, and which should be? */
     STEP_ENFORCE,
-    STEP_SHARE, /* the helper for interfaces or disks makes the grant's share */
+    STEP_SHARE, /* the helper for network interfaces or disks makes the grant's share */
     /* waits until the thread may be attached: until the CPU time that the former thread used no
      * longer counts (debts.h), or the thread has runtime again */
     STEP_DEBT,
@@ -108,16 +108,19 @@ struct inquiry {
     /* this plugin has been asked a second time, because another plugin got a task while this plugin
      * answered */
     bool retried;
-    /* this plugin records the task as granted as soon as the plugin accepts it */
+    /* this plugin records the task as granted as soon as it accepts the task */
     bool commit;
     /* the bounds that the guard and the access rules set on the runtime, for this plugin */
     uint64_t least, ceiling;
-    struct charge hold; /* counts in the sums of the access rules while the plugin is asked */
-    /* the first offer of less than desired, or the offer that is taken; grant->charge is charged */
+    /* the charge of the request in the sums of the access rules, while the plugin is asked */
+    struct charge hold;
+    /* the first offer of less than desired, or the offer that is taken; its charge counts in the
+     * sums of the access rules */
     struct grant *partial;
-    uint64_t probed;  /* the other runtime that is tried; 0: the runtime of the spec */
-    bool seeks_least; /* `probed` shall be the least runtime that is granted; false: the largest */
-    int tries;        /* the number of other runtimes that this plugin was asked for */
+    uint64_t probed; /* the other runtime that is tried; 0: the runtime of the spec */
+    /* true: `probed` shall become the least runtime that is granted; false: the largest */
+    bool seeks_least;
+    int tries; /* the number of other runtimes that this plugin was asked for */
     /* how often all plugins were asked again because capacity had come free meanwhile */
     int rounds;
     /* ledger_removals() when the plugins were asked from the first on; a larger number now means
@@ -156,8 +159,7 @@ struct hearing {
     int objector; /* the first neighbour that refused; -1: no neighbour has refused */
     enum answer objection;
     bool never; /* the neighbour refuses whatever other reservations end */
-    /* the largest runtime that all neighbours that refused would accept; 0: no runtime, or not
-     * known */
+    /* the largest runtime that all refusing neighbours would accept; 0: no runtime, or not known */
     uint64_t bearable;
     char reason[256];
 };
@@ -244,14 +246,14 @@ struct acl;
 void request_charge_again(struct request *request, struct acl *acl);
 
 /* Plugins that judge each other's tasks are asked for one request at a time. A request has the turn
- * from its first question until the request is dropped or can no longer be undone, because the
- * answer of one plugin must still hold when the other plugins have answered, and when the kernel
- * refuses the change. False: the request waits for its turn. */
+ * from its first question until the request is dropped or can no longer be undone. The reason is
+ * that the answer of one plugin must still hold when the other plugins have answered, and when the
+ * kernel refuses the change. False: the request waits for its turn. */
 bool turn_take(struct request *request);
 
-/* Like turn_take, for a plan that is tested quickly, that no neighbour judges, and that is never
- * undone: while no request has the turn or waits for the turn, any number of such requests go on,
- * and none of them takes the turn. */
+/* Like turn_take, but for a request whose plan is tested quickly, is judged by no neighbour, and is
+ * never undone. While no request has the turn or waits for the turn, any number of such requests go
+ * on, and none of them takes the turn. */
 bool turn_pass(struct request *request);
 void turn_end(const struct request *request);
 
@@ -266,7 +268,7 @@ void request_answer(struct request *request, enum result result, const char *for
     __attribute__((format(printf, 3, 4)));
 void request_refuse(struct request *request, const char *by, enum why code, bool never);
 
-/* Sets the answer to the owner: why the thread cannot be attached. */
+/* Sets the answer to the owner, which says why the thread cannot be attached. */
 #define refuse_thread(request, why, ...)                \
     (request_answer(request, ATTACH_FAIL, __VA_ARGS__), \
      (void)((request)->outcome.refusal.code = (why)))
@@ -285,7 +287,7 @@ bool request_record(struct request *request);
 /* True if the request exists because the owner wrote or touched NAME.json. */
 bool request_is_about_its_file(const struct request *request);
 
-/* From here on the request waits for the answer with this id. Both functions return IN_PROGRESS. */
+/* Both functions make the request wait for the answer with this id, and return IN_PROGRESS. */
 enum step_result wait_for_plugin(struct request *request, uint64_t id);
 enum step_result wait_for_helper(struct request *request, uint64_t id);
 

@@ -16,9 +16,9 @@ static void over(struct timer *timer)
     go_on(request);
 }
 
-/* Ends the request's turn, so that other requests need not wait meanwhile. Therefore, if the kernel
- * later refuses the change, the former grant comes back only if the sums still have room for it, as
- * with plugins that take no turns. */
+/* Ends the request's turn, so that other requests need not wait meanwhile. If the kernel then
+ * refuses the change, the former grant is in force again only if the sums still have room for
+ * it. */
 static void wait_until(struct request *request, int64_t until)
 {
     turn_end(request);
@@ -34,7 +34,7 @@ bool zero_lag_wait_begin(struct request *request)
     return true;
 }
 
-/* The utilization that the request lacks for a grant, at least: if the sums are of densities, the
+/* Returns the least utilization that the request lacks for a grant. If the sums have densities, the
  * request lacks more. */
 static uint64_t missing(const struct request *request)
 {

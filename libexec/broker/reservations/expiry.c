@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* The lease when a file was granted last. */
+/* The lease as it was when a file was granted last. */
 struct begun {
     int64_t modified, until;
     uint64_t length;
@@ -17,8 +17,8 @@ struct lease {
     struct reservation *reservation;
     int64_t until;
     struct begun granted;
-    bool refused; /* the last file was not granted */
-    /* the lease is over, but the reservation could not end yet: not in the tree until
+    bool refused; /* the broker has not granted the last file */
+    /* the lease is over, but the reservation could not end yet: the lease is not in the tree until
      * expiry_go_on */
     bool waits;
     RB_ENTRY(lease) entry;

@@ -19,7 +19,7 @@
 
 enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4, AT_ONCE_BYTES = 1 << 16 };
 
-/* A file that records are appended to. */
+/* A file to which the broker appends records. */
 struct written {
     int fd;
     off_t length;
@@ -43,8 +43,8 @@ static bool is_being_written_anew(void)
     return writer.old.fd >= 0;
 }
 
-/* Writes the records of writer.output. After a failed write, the incomplete record is cut off, so
- * that no record follows an incomplete record. */
+/* Writes the records of writer.output. After a failed write, the function cuts the incomplete
+ * record off, so that no record follows an incomplete record. */
 static bool put_out(void)
 {
     struct written *file = &writer.file;
@@ -250,7 +250,8 @@ void journal_abandon(void)
         close(writer.file.fd);
         writer.file = writer.old;
         writer.old = no_file;
-        /* so the next try comes when the journal has doubled, not at each turn of the loop */
+        /* so that the next try comes when the journal has doubled, and not at each turn of the
+         * loop */
         writer.retry_length = writer.file.length * 2;
     }
 }
@@ -274,8 +275,8 @@ bool journal_is_bloated(void)
 
 /* ---- reading ---- */
 
-/* The reservations read so far, by task number: names do not suffice, because the name of an ended
- * reservation may belong to a later reservation. */
+/* The reservations read so far, by task number. A name does not identify a reservation, because a
+ * later reservation may have the name of an ended reservation. */
 struct known {
     uint64_t task;
     int index;
@@ -305,7 +306,8 @@ static bool get_text(const struct paragraph *record, const char *key, char *into
     return text == NULL || strlen(text) < size;
 }
 
-/* *value is 0 if the key is absent. False: the value is no number up to max. */
+/* Sets *value to the value of the key; to 0 if the key is absent. False: the value is not a number
+ * from 0 to max. */
 static bool journal_get(const struct paragraph *record, const char *key, uint64_t max,
                         uint64_t *value)
 {

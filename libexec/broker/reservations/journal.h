@@ -1,7 +1,7 @@
 /* The journal, state/current/journal, from which the next broker learns after a crash what is in
  * force. The broker appends a record before and after each change that the next broker must know. A
- * record is a paragraph (lib/paragraph.h). Of a reservation, only the last record counts. A record
- * that a crash or a full disk cut short does not count.
+ * record is a paragraph (lib/paragraph.h). Only the last record of a reservation counts. A record
+ * that is incomplete after a crash or on a full disk does not count.
  *
  *   record=boot    boot= the kernel's boot id: the broker never changes a thread of another boot; format= JOURNAL_FORMAT
  *   record=whole   the records before this one say all that was in force when this journal was begun
@@ -27,8 +27,8 @@
 
 #define NO_PLUGIN_NAME "-"
 
-/* Increase this number with each change of the records that earlier versions of the broker would
- * misread. Then an earlier version refuses to start with the journal. */
+/* Increase this number when you change the records in a way that earlier versions of the broker
+ * would misread. Then an earlier version refuses to start with the journal. */
 enum { JOURNAL_FORMAT = 1 };
 
 /* The content of a reservation's last record. */
@@ -44,8 +44,8 @@ struct recorded_reservation {
     struct grant grant;
     bool attached, by_file, laid_down;
     enum ended ended; /* the reservation has no grant, and its spec is being removed */
-    /* orphans.c: the thread belongs to no reservation any more, and gets its former attributes
-     * back */
+    /* the thread belongs to no reservation any more, and gets its former attributes back
+     * (orphans.c) */
     bool orphan;
     pid_t tid, process;
     uint64_t started_by;
@@ -67,12 +67,13 @@ struct recorded_state {
     int count, room;
 };
 
-/* Reads the journal. False: the journal is damaged, or a user may have written it; *reason says
- * so. */
+/* Reads the journal. False: the journal is damaged, or another user than root may have written it;
+ * *reason says which. */
 bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void journal_free(struct recorded_state *state);
 
-/* journal_begin begins a new journal, and journal_commit puts it in force. False: *reason. */
+/* journal_begin begins a new journal, and journal_commit puts it in force. False: *reason says
+ * why. */
 bool journal_begin(char reason[static REASON_BYTES]);
 bool journal_commit(char reason[static REASON_BYTES]);
 

@@ -33,14 +33,15 @@ void reservation_end(struct reservation *reservation, enum ended why);
  * holds. */
 void reservation_snapshot_end(struct reservation *reservation);
 
-/* Queues the reservation, so that the broker looks at it in a later turn of its user. Looking at
- * once would have two faults: while the broker handles an answer, a user could make the stack grow
- * without bound; and during a scan, all users would wait for one user's thousands of files. */
+/* Queues the reservation, so that the broker looks at it in a later turn of its user. The broker
+ * does not look at once, for two reasons. A user could make the broker's stack grow without bound
+ * while the broker handles an answer. And during a scan, all users would wait for the thousands of
+ * files of one user. */
 void reservation_queue(struct reservation *reservation);
 
-/* reservation_await_thread: the thread that the files name leaves another reservation of the user at
- * this moment. reservations_go_on: a request of the user is over; queues the reservations that
- * await a thread. */
+/* Call reservation_await_thread when the files name a thread that is just leaving another
+ * reservation of the user. Call reservations_go_on when a request of the user is over: it queues
+ * the reservations that await a thread. */
 void reservation_await_thread(struct reservation *reservation);
 void reservations_go_on(struct user *user);
 

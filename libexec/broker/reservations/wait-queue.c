@@ -22,7 +22,7 @@ static struct {
     /* the accounts with waiting specs; the account that got the latest grant is at the end */
     TAILQ_HEAD(, account) ring;
     uint64_t kicks;
-    /* the occasion (wait_queue_occasion) at which the plugins have been asked about each spec */
+    /* the occasion (wait_queue_occasion) for which the plugins have been asked about all specs */
     uint64_t passed;
     int64_t taken;
     struct timer pause;
@@ -30,14 +30,14 @@ static struct {
     struct timer awaited;
 } wait_queue = {.ring = TAILQ_HEAD_INITIALIZER(wait_queue.ring)};
 
-/* A user who creates and releases reservations in a loop makes room all the time, and each time the
+/* A user who creates and releases reservations in a loop makes room again and again. Each time, the
  * plugins are asked again about the waiting specs of other users. To bound the broker's time for
  * these specs, a pause of each_takes (ns) for each spec follows after each round. */
 static const int64_t each_takes = 10000000;
 
-/* The broker waits so long for the answer about one spec before it asks about the next spec. The
- * specs come one at a time, because otherwise the user with the quickest reader would come first.
- * The wait is bounded, so that a slow reader delays other users little. */
+/* The longest time for which the broker waits for the answer about one spec before it asks about
+ * the next spec. It asks about one spec at a time, because otherwise the user with the quickest
+ * reader would come first. The wait is bounded, so that a slow reader delays other users little. */
 static const int64_t patience = 100000000; /* ns */
 
 static bool is_awaited(void)
@@ -129,9 +129,8 @@ void wait_queue_leave(struct reservation *reservation)
         return;
     }
     TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
-    /* The account goes to the end of the ring only after a grant. After a refusal it keeps its
-     * place, because otherwise the order of users would depend on the number of refusals in
-     * between. */
+    /* The account goes to the end of the ring only after a grant. After a refusal the account keeps
+     * its place, because otherwise the order of users would depend on the number of refusals. */
     if (reservation->grant != NULL) {
         TAILQ_REMOVE(&wait_queue.ring, account, of_waiters);
         TAILQ_INSERT_TAIL(&wait_queue.ring, account, of_waiters);

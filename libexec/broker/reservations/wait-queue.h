@@ -1,8 +1,8 @@
-/* The wait queue: specs that were refused for want of room and wait for it ("on_refusal": "wait").
- * The plugins are asked again about one user's spec after another's; the specs of one user come in
- * the order in which they began to wait. Nothing polls: the plugins are asked again when the ledger
- * gets room, after new access rules, when a plugin runs again, and when the user's spec before has
- * left the queue. */
+/* The wait queue has the specs that were refused because there was no room, and that wait for room
+ * ("on_refusal": "wait"). The broker asks the plugins again about a spec of one user, then about a
+ * spec of the next user. The specs of one user come in the order in which they began to wait. The
+ * broker does not poll. It asks the plugins again when the ledger gets room, when the access rules
+ * are new, when a plugin runs again, and when another spec of the same user has left the queue. */
 #ifndef RTF_WAIT_QUEUE_H
 #define RTF_WAIT_QUEUE_H
 
@@ -28,9 +28,9 @@ const struct reservation *waits_behind(const struct reservation *reservation);
 /* Call this when something other than the ledger may have made room. */
 void wait_queue_kick(void);
 
-/* wait_queue_are_due: the plugins can be asked again about a spec. wait_queue_next: the next spec
- * to ask about, each spec once each time that something may have made room; NULL: there is no such
- * spec now. */
+/* wait_queue_are_due: true if the plugins can be asked again about a spec. wait_queue_next returns
+ * the reservation of this spec. Whenever something may have made room, the function returns the
+ * first waiting spec of each user once. NULL: there is no such spec now. */
 bool wait_queue_are_due(void);
 struct reservation *wait_queue_next(void);
 

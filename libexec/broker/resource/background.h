@@ -5,9 +5,9 @@
 
 #include "reservation.h"
 
-/* grant_background: the first line that admits the grant without a guarantee.
- * grant_background_after: the next such line after `plugin`. NO_PLUGIN: there is no such line.
- * grant_background_claim: the claim of a grant on such a line. */
+/* grant_background returns the first line that admits the grant without a guarantee.
+ * grant_background_after returns the next such line after `plugin`. NO_PLUGIN: there is no such
+ * line. grant_background_claim returns the claim of the grant on such a line. */
 int grant_background(const struct grant *grant);
 int grant_background_after(const struct grant *grant, int plugin);
 struct claim grant_background_claim(int plugin);

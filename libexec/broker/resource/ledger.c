@@ -41,8 +41,8 @@ static bool fits_in(const struct pool *pool, const struct grant *grant, void *co
     return false;
 }
 
-/* True: the grant fits into its pools. The pools of CPU time do not limit a user with the property
- * "ignore admission", but pools of other resources do. */
+/* True: the grant fits into its pools. The pools of CPU time do not limit a spec with
+ * "ignore_admission": true, but the pools of other resources do. */
 static bool fits(const struct grant *grant, struct question question)
 {
     return resource_amount.of_grant(grant, fits_in, &question) &&

@@ -1,6 +1,7 @@
-/* A pool is an amount that may be promised only up to its capacity: a line's part of a CPU, a whole
- * CPU, or the amount that a line of another resource has. The functions of the resource say how
- * much a grant takes from which pools (resource-kinds.h). The ledger has the sums. */
+/* A pool is a capacity that the grants share: the part of a CPU that a line of plugins.conf has, a
+ * whole CPU, or the capacity of a line of another resource. The grants of a pool must not take more
+ * than its capacity. The functions of the resource say how much a grant takes from which pools
+ * (resource-kinds.h). The ledger has the sums. */
 #ifndef RTF_POOLS_H
 #define RTF_POOLS_H
 
@@ -14,8 +15,8 @@ struct pool {
     const struct resource_kind *of;
     int plugin, cpu;
     uint64_t capacity;
-    /* this much more than the capacity still fits: plugins add exact fractions, but the ledger
-     * rounds each fraction up */
+    /* the sum may exceed the capacity by this much, because plugins add exact fractions, but the
+     * ledger rounds each fraction up */
     uint64_t slack;
     uint64_t *used;
 };

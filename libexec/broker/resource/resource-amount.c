@@ -1,5 +1,5 @@
-/* The functions of all resources but CPU time: a claim is an amount of a line's capacity, and there
- * is no plan (resource-cpu.h). Each line has one pool. The pool of a disk is the disk's time. */
+/* The functions of all resources but CPU time: a claim takes an amount of a line's capacity, and
+ * has no plan (resource-cpu.h). Each line has one pool. The pool of a disk is the disk's time. */
 #include <stdio.h>
 
 #include "resource-kinds.h"
@@ -91,7 +91,7 @@ static char *format(uint64_t value, char *text)
 static void overfull(const struct pool *pool, uint64_t promised, char *reason)
 {
     char all[POOL_TEXT], used_text[POOL_TEXT];
-    snprintf(reason, REASON_BYTES, "%s has %s in all, and %s are promised",
+    snprintf(reason, REASON_BYTES, "%s has a capacity of %s, and %s are promised already",
              plugin_line(pool->plugin)->name, pool->of->format(pool->capacity, all),
              pool->of->format(promised, used_text));
 }

@@ -1,9 +1,10 @@
 /* The pools of CPU time. Each line has a pool for each of its CPUs, whose capacity is threshold=;
- * under partition=global the line has one pool for all its CPUs together. Each CPU that lines share
- * has a pool more, whose capacity is one CPU. A plan on several CPUs counts fully on each of them,
- * except under partition=global, where the kernel balances one sum over the whole domain. A plan
- * without a runtime takes nothing from any pool. A plan of a plugin that tests nothing and has no
- * threshold= takes nothing either, because its line promises nothing. */
+ * under partition=global the line has one pool for all its CPUs together. Each CPU that several
+ * lines share has another pool, whose capacity is one CPU. A plan on several CPUs counts fully on
+ * each of these CPUs. Under partition=global it counts once, because the kernel balances one sum
+ * over the whole domain. A plan without a runtime takes nothing from any pool. A plan of a plugin
+ * that tests nothing and has no threshold= takes nothing either, because its line promises
+ * nothing. */
 #include "resource-cpu.h"
 
 #include <stdio.h>
@@ -71,7 +72,7 @@ bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runti
     if (line->deadline && (plan->priority != 0 || plan->runtime == 0 || plan->period == 0))
         return fault(reason, "a deadline plan must have a runtime, a period and no priority");
     if (plan->period != spec->period || plan->deadline != deadline)
-        return fault(reason, "it offers another period or deadline than the spec asks");
+        return fault(reason, "it offers another period or deadline than the spec states");
     if (plan->runtime < spec->runtime || plan->runtime > most || plan->runtime > max_runtime)
         return fault(
             reason,
@@ -108,8 +109,8 @@ bool cpu_take_move(const struct paragraph *said, struct cpu_move *move)
     return stated >= 0 && (cpus == NULL || parse_cpus(cpus, &move->cpus));
 }
 
-/* Each move must fit while all other tasks stay where they are. So a plugin that swaps two tasks
- * moves one of them to a third CPU first. */
+/* Each move must fit while all other tasks stay on their CPUs. So a plugin that swaps two tasks
+ * first moves one of the tasks to a third CPU. */
 bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct grant *moved)
 {
     char reason[REASON_BYTES];
@@ -288,8 +289,9 @@ json_t *cpu_book(const struct grant *grant)
 uint64_t cpu_window(const struct grant *grant)
 {
     /* A task loads its CPU by Q/T (runtime / period), however short its deadline is. So the window
-     * is the period, except under a sufficient test for EDF, or under no test: these bound
-     * densities, Q divided by the deadline if that is shorter. */
+     * is the period. SCHED_DEADLINE lines with a sufficient test, or without a test, bound
+     * densities instead: a density is Q divided by the deadline, if the deadline is shorter than
+     * the period. */
     const struct plugin_line *line = plugin_line(grant->plugin);
     bool by_rate = !line->deadline || strcmp(line->tests, "exact") == 0 ||
                    strcmp(line->tests, "necessary") == 0;
@@ -308,9 +310,10 @@ uint64_t cpu_weight(const struct grant *grant)
                                                                               : 0;
 }
 
-/* On a shared CPU, all plans together may take one CPU. They count with Q/T there, and not with
- * their weights, because a weight may be a density, which is more than the CPU time that the plan
- * uses. Plugins also tell one another Q/T. */
+/* On a CPU that lines share, all plans together may take one CPU. Each plan counts there with its
+ * rate Q/T (runtime / period), and not with its weight, because a weight may be a density, which is
+ * more than the CPU time that the plan uses. Plugins also learn the rate Q/T of the tasks of other
+ * plugins. */
 uint64_t cpu_rate(const struct grant *grant)
 {
     return cpu_weight(grant) == 0 || grant->spec.period == 0
@@ -326,8 +329,8 @@ static struct {
     uint64_t *by_line[PLUGINS_MAX];    /* for each other line: an array with a sum for each CPU */
 } sums;
 
-/* The slack of each pool: a plugin may add exact fractions, while the ledger rounds each fraction
- * up, so an honest plugin may promise a little more than the ledger has room for. */
+/* The slack of each pool. A plugin may add exact fractions, but the ledger rounds each fraction up.
+ * So even a correct plugin may promise a little more than the ledger has room for. */
 enum { ROUNDING = 1000 };
 
 static uint64_t *sums_of(int plugin)

@@ -26,15 +26,16 @@ struct cpu_move {
     int priority;
 };
 bool cpu_take_move(const struct paragraph *said, struct cpu_move *move);
-/* Sets *moved to the grant with the change. False: the plugin may not make this change. */
+/* Sets *moved to the grant with this change. False: the plugin may not make this change. */
 bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct grant *moved);
 
 /* Writes the lines about the plan for op=load, the message that tells other plugins how a task
  * loads its CPUs. */
 void cpu_tell_load(struct paragraph_output *output, const struct attributes *plan);
 
-/* For a question to this plugin: says whether a timer ends runtimes. The answer is yes only if the
- * broker has measured it and keeps the timer on, because somebody else's timer may be turned off. */
+/* Writes into a question to this plugin whether a timer of the kernel ends runtimes. The line says
+ * yes only if the broker has measured this and keeps the timer on itself, because another program
+ * may turn off a timer that the broker does not keep on. */
 void cpu_tell_timer(struct paragraph_output *output, int plugin);
 
 /* cpu_record writes the plan and its spec as lines of a journal record. cpu_take_up reads these
@@ -42,17 +43,18 @@ void cpu_tell_timer(struct paragraph_output *output, int plugin);
 void cpu_record(struct paragraph_output *output, const struct grant *grant);
 bool cpu_take_up(const struct paragraph *record, struct grant *grant);
 
-/* The plan with the runtime of the mode that is on, as the kernel is asked for it. */
+/* Returns the plan with the runtime of the spec's present mode. The kernel is asked for this
+ * plan. */
 struct attributes cpu_in_mode(const struct grant *grant);
 
 /* True: a thread with the attributes `now` runs as granted. */
 bool cpu_is_shown(const struct grant *grant, const struct attributes *now);
 
-/* Sets the keys of the plan in `object`, in the form that verdicts have. Without a plan, the value
- * of each key is null. */
+/* Sets the keys of the plan in `object`, in the form that verdicts have. If the grant has no plan,
+ * the value of each key is null. */
 void cpu_show(json_t *object, const struct grant *grant);
 
-/* The plan in the form that books.json has. */
+/* Returns the plan in the form that books.json has. */
 json_t *cpu_book(const struct grant *grant);
 
 /* The window over which the runtime is spread, us; 0: the grant has no window. cpu_utilization is

@@ -58,7 +58,7 @@ static bool link_leads_here(void)
 }
 
 /* If the spool was copied, or moved to another file system, its link leads to the directory of the
- * former spool: warns that those grants are not continued. */
+ * former spool. Warns that the broker does not continue the grants in that directory. */
 static void doubt_former(void)
 {
     char target[PATH_BYTES];
@@ -99,8 +99,8 @@ static bool open_place(char reason[static REASON_BYTES])
         return refuse(place.path, strerror(errno), reason);
     if (!is_private(spool.state, 077))
         return refuse(place.path, "must be a directory that root alone can enter", reason);
-    /* state/lock keeps a second broker away, unless state/ was removed while the first broker runs:
-     * then this lock does. */
+    /* normally state/lock keeps a second broker away; this lock does so if state/ was removed while
+     * the first broker runs */
     return flock(spool.state, LOCK_EX | LOCK_NB) == 0 ||
            refuse(place.path, "another broker has its journal there", reason);
 }
@@ -115,9 +115,9 @@ static void doubt_disk(int parent)
                  RUN_DIRECTORY);
 }
 
-/* If the link does not lead here, empties the directory and makes the link. No grant is made before
- * the link exists. So if the broker is killed in between, the next broker may empty the directory
- * again. */
+/* If the link does not lead to this directory, empties the directory and makes the link. The broker
+ * makes no grant before the link exists. So if the broker is killed before, the next broker may
+ * empty the directory again. */
 static bool make_ours(char reason[static REASON_BYTES])
 {
     (void)unlinkat(spool.state, place_journal_new, 0);

@@ -4,7 +4,8 @@
  *
  * The spool's state/current is a link to this directory, for root's tools. The link also proves
  * that the journal belongs to this spool: after a spool is removed, another spool may get its inode
- * number. If the link is missing, the broker removes all files that it finds in the directory. */
+ * number. If the link is missing, the directory may belong to an earlier spool, so the broker
+ * removes all files in the directory. */
 #ifndef RTF_PLACE_H
 #define RTF_PLACE_H
 
@@ -12,13 +13,13 @@
 
 #include "reason.h"
 
-/* The names of the journal, and of a new journal until it is whole. The names are constants,
- * because seccomp allows the broker to rename place_journal_new to place_journal, and no other
- * file. */
+/* place_journal is the name of the journal. place_journal_new is the name of a new journal until it
+ * is complete. The names are constants, because seccomp allows the broker to rename
+ * place_journal_new to place_journal, and no other file. */
 extern const char place_journal[], place_journal_new[];
 
 /* Makes the directory and the link, locks the directory, and sets spool.state. Call this when the
- * spool is locked. False: *reason. */
+ * spool is locked. False: *reason says why. */
 bool place_open(char reason[static REASON_BYTES]);
 
 /* For a process that does not serve the spool: sets spool.state to the spool's directory, if there

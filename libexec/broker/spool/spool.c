@@ -49,8 +49,8 @@ static void wake_up(int signal_number)
 }
 
 /* When a broker is killed, its attach helper, which shares the lock, may still finish its last
- * call, and then ends. So this function waits. If the lock is not free after two seconds, another
- * broker runs. */
+ * call, and then ends. So this function waits for the lock. If the lock is not free after two
+ * seconds, another broker runs. */
 static int take_lock(char *reason)
 {
     struct sigaction interrupt = {.sa_handler = wake_up};
@@ -150,8 +150,8 @@ bool spool_make_alive(char reason[static REASON_BYTES])
     return make_fifo("alive", reason);
 }
 
-/* `alive` is opened before `starting` is closed. So if a client finds that no broker is starting,
- * and then finds none alive, the broker has ended. */
+/* The broker opens the FIFO `alive` before it closes the FIFO `starting`. So if a client finds that
+ * no broker is starting, and then that no broker is alive, the broker has ended. */
 bool spool_announce(char reason[static REASON_BYTES])
 {
     if (!open_fifo("alive", &spool.alive, reason))

@@ -8,8 +8,8 @@
 
 /* The open directories of the spool. */
 struct spool {
-    /* the path, with unprintable bytes replaced: for messages, and as the name of this broker where
-     * several brokers run */
+    /* the path, with unprintable bytes replaced; messages name it, and it tells this broker from
+     * other brokers on the machine */
     char path[200];
     int root, specs, log, starting, alive; /* specs: only the adopter uses this descriptor */
     int lasting, state; /* lasting: state/; state: the directory of the journal (place.h), or -1 */
@@ -21,11 +21,11 @@ extern struct spool spool;
 /* Makes the missing parts with their owners and modes (spool/manifest), opens them, and locks
  * state/ against a second broker. place_open opens the directory of the journal. Sets *lock to the
  * lock's descriptor. The attach helper shares the lock, so that the next broker starts only when
- * broker and attach helper have ended. False: *reason. */
+ * broker and attach helper have ended. False: *reason says why. */
 bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES]);
 
 /* Opens state/ and takes the lock, without making missing parts. 1: done; 0: there is no such
- * spool; -1: *reason. */
+ * spool; -1: *reason says why not. */
 int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES]);
 
 /* From spool_open on, clients see that a broker is starting. From spool_announce on, clients see

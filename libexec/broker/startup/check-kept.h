@@ -1,4 +1,4 @@
-/* The part of rtf-brokerd --check that is about interfaces and disks. */
+/* The part of rtf-brokerd --check that checks network interfaces and disks. */
 #ifndef RTF_CHECK_KEPT_H
 #define RTF_CHECK_KEPT_H
 

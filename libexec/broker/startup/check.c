@@ -38,7 +38,7 @@ __attribute__((noreturn)) static void lint(const char *config)
 }
 
 /* Starts the plugins as the broker does, which only root may do. Each plugin checks its own
- * options; from the greetings the broker sees whether the plugins can work together. */
+ * options. The greetings show whether the plugins can work together. */
 static void ask_plugins(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -70,9 +70,9 @@ static bool can_be_global(const struct plugin_line *line)
 }
 
 /* Asks the kernel, for each line with partition=global, whether the line's CPUs are in one
- * scheduling domain; otherwise the broker could not start. If a running broker has made
- * scheduling domains, the kernel is not asked: it could only answer for the time until that
- * broker's end. */
+ * scheduling domain; otherwise the broker could not start. If a running broker has made scheduling
+ * domains, the kernel is not asked, because its answer would hold only until the end of the running
+ * broker. */
 static void ask_kernel(void)
 {
     char reason[REASON_BYTES];
@@ -120,7 +120,7 @@ void check(const struct options *options)
         exit(kept ? EX_OK : EX_UNAVAILABLE);
     const pid_t child = kept ? -1 : fork();
     if (kept || child == 0)
-        lint(options->config); /* does not return */
+        lint(options->config); /* lint() does not return */
     (void)waitpid(child, NULL, 0);
     exit(EX_UNAVAILABLE);
 }

@@ -4,8 +4,8 @@
 
 #include "command-line.h"
 
-/* Checks the configuration and ends the program. If the configuration has no fault, rtf-lint(8)
- * takes the place of the program. */
+/* Checks the configuration and ends the program. If the configuration has no fault, the program
+ * executes rtf-lint(8). */
 __attribute__((noreturn)) void check(const struct options *options);
 
 /* Restores all settings of the kernel that a dead broker has left changed. Returns the exit

@@ -40,7 +40,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->check = true;
         options->faults = argument != NULL;
         if (options->faults && strcmp(argument, "faults") != 0)
-            argp_error(state, "--check takes nothing or =faults");
+            argp_error(state, "--check takes no value, or the value faults: --check=faults");
         return 0;
     case OPTION_PUT_BACK: options->put_back = true; return 0;
     case ARGP_KEY_ARG: argp_usage(state); return 0;
@@ -53,8 +53,8 @@ static const struct argp_option argp_options[] = {
      "Stay in the foreground, and write log lines about no user to standard error, too", 0},
     {"spool", 's', "DIR", 0, "The spool (default /var/spool/rtf)", 0},
     {"config", 'c', "DIR", 0, "Where plugins.conf and acl.conf are (default /etc/rtf)", 0},
-    {"group", 'g', "GROUP", 0, "Name or number of the group whose members may use it (default rtf)",
-     0},
+    {"group", 'g', "GROUP", 0,
+     "Name or number of the group whose members may use the spool (default rtf)", 0},
     {"plugin-user", OPTION_PLUGIN_USER, "USER", 0,
      "User that plugins run as (default rtf-plugin, else nobody)", 0},
     {"reader-user", OPTION_READER_USER, "USER", 0,
@@ -118,8 +118,8 @@ struct identity_to_run_as find_plugin_user(const char *name)
     return find_unprivileged("--plugin-user", name, "rtf-plugin", "nobody");
 }
 
-/* If possible, the readers have another account than the plugins, because otherwise a plugin that
- * an attacker has taken over could trace the readers. */
+/* If possible, the readers run as another user than the plugins. Otherwise a plugin that an
+ * attacker controls could trace the readers with ptrace(2). */
 struct identity_to_run_as find_reader_user(const struct options *options)
 {
     const struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);

@@ -15,7 +15,7 @@ struct options {
 
 void command_line_read(int argc, char **argv, struct options *options);
 
-/* name == NULL: the group rtf. */
+/* Finds the group `name`. name == NULL: the group rtf. */
 gid_t find_group(const char *name);
 struct identity_to_run_as find_plugin_user(const char *name);
 struct identity_to_run_as find_reader_user(const struct options *options);

@@ -15,8 +15,8 @@ void fatal_logged(bool logged)
     is_logged = logged;
 }
 
-/* Writes the reason to the log, for an administrator who looks for it after a reboot. The reason
- * does not go to standard error again. */
+/* Writes the reason to the log, for an administrator who looks for it after a reboot. The log does
+ * not write the reason to standard error once more. */
 static void last_words(const char *reason)
 {
     if (!is_logged)

@@ -23,11 +23,11 @@ static const int powers[] = {CAP_IPC_LOCK, -1},
                  powers_to_see[] = {CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
 
 static const char *const calls[] = {
-    /* to wait */
+    /* calls to wait */
     "epoll_pwait2", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep",
     "restart_syscall", "clock_gettime", "clock_getres", "gettimeofday", "time", "futex", "wait4",
     "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
-    /* to talk to its helper processes */
+    /* calls to talk to the broker's helper processes */
     "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg",
     "accept4", "getsockopt", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
     /* files */
@@ -35,11 +35,11 @@ static const char *const calls[] = {
     "fstatfs", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
     "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod",
     "umask",
-    /* to look at threads */
+    /* calls to look at threads */
     "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
     "getpriority", "ioprio_get", "getpid", "gettid", "getuid", "geteuid", "getgid", "getegid",
     "uname", "sysinfo",
-    /* for memory, and for the end of the process */
+    /* calls for memory, and for the end of the process */
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq",
     "set_robust_list", "exit", "exit_group", NULL};
 
@@ -56,8 +56,8 @@ static void need(bool done, const char *what)
     exit(EX_OSERR);
 }
 
-/* The directory that has acl.conf. acl.conf may be a link into another directory, and the broker
- * must still be able to read the file there after a SIGHUP. */
+/* Returns the directory that has the file acl.conf. acl.conf may be a link into another directory,
+ * and the broker must be able to read the file there after a SIGHUP. */
 static const char *directory_behind(const char *config, char path[static PATH_MAX])
 {
     char link[PATH_MAX];
@@ -84,8 +84,8 @@ void privileges_drop(const char *path, const char *config)
                                          {mount, MAY_READ},
                                          {"/dev/null", MAY_WRITE},
                                          {0}};
-    /* jansson opens a file of random numbers when it makes its first object, so this comes before
-     * the broker loses the right to open that file */
+    /* jansson opens a file of random numbers when it makes its first object, and the broker is
+     * about to lose the right to open this file */
     json_object_seed(0);
     const bool hidden = confine_proc_is_hidden();
     need(confine_for_good(), "new privileges");
@@ -104,7 +104,7 @@ void privileges_drop(const char *path, const char *config)
     need(confine_calls(all), "system calls");
 }
 
-/* The only rename that stays allowed puts a new journal in the place of the former journal
+/* Only one rename stays allowed: the rename that replaces the journal by a new journal
  * (journal.h). */
 void privileges_to_serve(void)
 {

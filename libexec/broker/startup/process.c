@@ -25,7 +25,7 @@
 
 static struct {
     char libexec[3900]; /* the directory of the programs */
-    char path[4096];    /* the result of the last program_path */
+    char path[4096];    /* the path that program_path has returned last */
 } programs;
 
 /* Programs are looked for in the directory of this program, so that a build tree works like an
@@ -95,8 +95,9 @@ void clean_process(void)
 }
 
 /* An attached thread needs two descriptors, and a spec without a thread needs none. The limit shall
- * leave OWN descriptors for other users even when a user has --max-specs threads. If the limit has
- * no room for the lesser of --max-specs and THREADS threads, the broker does not start. */
+ * leave OWN descriptors for other users even when a user has --max-specs threads. The broker does
+ * not start if the limit is too low for --max-specs threads, or for THREADS threads if --max-specs
+ * is larger. */
 void allow_descriptors(void)
 {
     enum { OWN = 1024, OF_THREAD = 2, THREADS = 1000, WANTED = 524288 };

@@ -10,8 +10,8 @@ void find_libexec(void);
 /* The path of rtf's program `name`. The text is valid until the next call. */
 char *program_path(const char *name);
 
-/* Ends the broker if the user `as`, as which plugins run, cannot run one of the plugins, for
- * example because others may not enter its directory. */
+/* Plugins run as the user `as`. Ends the broker if this user cannot run one of the plugins, for
+ * example because other users may not enter the directory of the plugin. */
 void check_programs(struct identity_to_run_as as);
 
 /* Raises the limit of open files. Ends the program if the limit is too low for --max-specs. */

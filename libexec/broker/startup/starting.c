@@ -149,8 +149,9 @@ static bool strangers_are_known(void)
     return directories_are_known() && names_are_settled(true);
 }
 
-/* Asks for the accounts of users with reservations before all other accounts, because there may be
- * any number of other directories: a user may have any number of uids, each with a directory. */
+/* Asks for the accounts of users with reservations before all other accounts. There may be any
+ * number of other directories, because a user may have any number of uids, and each of them may
+ * have a directory. */
 static void ask_for_owners(const struct recorded_state *state)
 {
     uint64_t uid;

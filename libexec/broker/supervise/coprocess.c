@@ -11,7 +11,7 @@
 
 enum {
     UNSENT_MAX = 64 << 20
-}; /* bytes. A plugin that stops reading misses the time for its answer long before */
+}; /* bytes; a plugin that stops reading misses the time for its answer long before this limit */
 
 static void close_both(const int ends[2])
 {
@@ -105,8 +105,9 @@ void coprocess_kill(struct coprocess *coprocess)
     coprocess->output.length = 0;
 }
 
-/* The pipe to write to has a descriptor of its own, which is added to the loop and removed. A
- * socket has one descriptor for both directions, whose events change. Both use the same source. */
+/* The pipe to write to has a descriptor of its own, which this function adds to the loop or
+ * removes. A socket has one descriptor for both directions, and the function changes the events of
+ * this descriptor. Both kinds use the same source. */
 void coprocess_wait_for_room(struct coprocess *coprocess, bool wanted)
 {
     if (wanted == coprocess->writing || !coprocess->running)

@@ -1,5 +1,5 @@
-/* A coprocess is a program beside the broker that exchanges paragraphs (lib/paragraph.h) with the
- * broker: plugins and the account lookup over two pipes, the attach helper over a socket. The
+/* A coprocess is a program that the broker has started and exchanges paragraphs (lib/paragraph.h)
+ * with. Plugins and the account lookup use two pipes, and the attach helper uses a socket. The
  * broker never waits for a coprocess to read: bytes for which the pipe has no room stay in memory
  * until it has room. supervise.h says when a program is started and ended. */
 #ifndef RTF_COPROCESS_H

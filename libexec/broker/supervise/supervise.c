@@ -145,8 +145,8 @@ static bool supervise_read(struct program *program, int *fd)
     return coprocess_read(&program->process);
 }
 
-/* Handles the next paragraph. 1: there was a paragraph; 0: there was no whole paragraph; -1: a
- * fault. */
+/* Handles the next paragraph. 1: there was a paragraph; 0: there was no complete paragraph; -1: the
+ * paragraph was a fault. */
 static int supervise_take_one(struct program *program, int *fd)
 {
     struct paragraph said;
@@ -199,9 +199,9 @@ static void supervise_ready(struct source *source, uint32_t events)
     supervise_hear(container_of(source, struct program, process.source));
 }
 
-/* The time for an answer is over. First reads the bytes that are in the pipe: they are not late,
- * because the broker itself may have had no time to read them (after a suspend, SIGSTOP, or a long
- * turn of the loop). */
+/* Call this when the time for an answer is over. First reads the bytes that are in the pipe. These
+ * bytes are not late, because the broker itself may have had no time to read them (after a suspend,
+ * SIGSTOP, or a long turn of the loop). */
 static void supervise_late(struct program *program)
 {
     const struct paragraph_input *input = &program->process.input;

@@ -61,8 +61,9 @@ struct program;
 
 /* The description of a program. Each callback may be NULL. */
 struct program_description {
-    const char *name; /* in the log: "the guard" */
-    /* for the log: what does not work until the program serves again; NULL: no such sentence */
+    const char *name; /* the name in the log, such as "the guard" */
+    /* a sentence for the log about what does not work until the program serves again; NULL: no such
+     * sentence */
     const char *meanwhile;
     /* log lines about the program have the stage "plugin" (rtf-events(5)), and also say when the
      * program begins to serve */
@@ -101,7 +102,7 @@ struct program {
     int child;              /* the number by which the launcher knows the program */
     int input, keep;        /* the arguments `input` and `keep_fd` of coprocess_start */
     int64_t started, pause; /* CLOCK_MONOTONIC; ns */
-    bool has_failed;        /* the program has had a fault */
+    bool has_failed;        /* the program has had a fault before */
     int64_t within;         /* the argument of the last supervise_expect */
 };
 

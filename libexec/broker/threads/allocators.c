@@ -21,8 +21,8 @@ static void word_of_network(const struct plugin_line *line, char word[static WOR
     snprintf(word, WORD_BYTES, "%s=%" PRIu64, line->where, line->capacity);
 }
 
-/* The interface's name alone: rtf-net takes only interfaces with the kernel's default settings, so
- * it restores these. */
+/* Writes only the name of the interface. rtf-net takes only interfaces with the kernel's default
+ * settings, so it restores the default settings. */
 static void former_network(const char *where, char word[static WORD_BYTES])
 {
     snprintf(word, WORD_BYTES, "%s", where);
@@ -60,8 +60,8 @@ static struct keeper {
     const char *name, *program, *record;
     enum child_kind kind;
     const char *option; /* the first option of the helper's command line; NULL: no such option */
-    /* options of the program: to undo the settings of devices without a line; to undo all
-     * settings */
+    /* remove: the option by which the program undoes the settings of devices without a line.
+     * remove_all: the option by which it undoes all settings */
     const char *remove, *remove_all;
     /* writes the word of a line for the command line that starts the helper; NULL: the word of the
      * record is used */
@@ -70,7 +70,7 @@ static struct keeper {
     void (*former)(const char *where, char *word);
     char path[4096];
     struct helper helper;
-    int lines; /* 0: the helper does not run */
+    int lines; /* the number of lines of this helper; 0: the helper does not run */
     bool unrecorded, given_back, settles;
 } keepers[KEPT] = {
     [KEPT_NETWORK] = {.name = "the network helper",
@@ -113,8 +113,8 @@ static bool is_keepers(const struct keeper *keeper, int line)
 
 /* ---- the record ---- */
 
-/* Reads the words of the record, one in each line; "": the record is empty or does not exist.
- * False: the record may exist, but cannot be read. */
+/* Reads the words of the record (allocators.h), one in each line; "": the record is empty or does
+ * not exist. False: the record may exist, but cannot be read. */
 static bool read_record(const struct keeper *keeper, char words[static WORDS_BYTES])
 {
     const int fd = openat(spool.lasting, keeper->record, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -162,8 +162,8 @@ static bool is_kept(const struct keeper *keeper, const char *word)
     return false;
 }
 
-/* Writes the record's word of the device: its setting before rtf changed it. For a device that is
- * in the old record already, this is the word of the old record. */
+/* Writes the word for the record about the device, which has the setting that the device had before
+ * rtf changed it. If the old record has a word about the device, this word is taken. */
 static void word_for_record(const struct keeper *keeper, const char *where, const char *old,
                             char word[static WORD_BYTES])
 {
@@ -186,8 +186,8 @@ static bool add_word(char words[static WORDS_BYTES], const char *word)
     return true;
 }
 
-/* Adds the words of the old record that must stay in the new record: devices whose settings could
- * not be restored, and devices whose line is off. */
+/* Adds the words of the old record that must stay in the new record. They are about devices whose
+ * settings could not be restored, and about devices whose line is off. */
 static bool record_rest(const struct keeper *keeper, const char *old,
                         char words[static WORDS_BYTES])
 {
@@ -335,9 +335,9 @@ static void say_raised_again(void)
     say_again(KEPT_IOPRIO);
 }
 
-/* Restores the settings of devices that no line of this helper has any more. This is done for all
- * helpers before any helper starts, so that a disk that moves to another helper has its original
- * settings then. */
+/* Restores the settings of devices that no line of this helper has any more. The broker does this
+ * for all helpers before any helper starts. So a disk that another helper takes over has its
+ * original settings again. */
 static void prepare_to_give_back(struct keeper *keeper)
 {
     bool any = false;
@@ -403,8 +403,8 @@ static bool ask(struct keeper *keeper, const char *op, const struct plugin_line 
 }
 
 /* Turns the line off. The broker still serves all other lines, because reservations of CPU time
- * shall not depend on a disk. The device stays in the record, so that incomplete settings are
- * undone later. */
+ * must not depend on a disk. The device stays in the record, so that incomplete settings are undone
+ * later. */
 static void turn_off(struct keeper *keeper, int line, const char *reason)
 {
     event_broker("error", "%s is off: the broker grants nothing of it until the next start: %.400s",

@@ -19,14 +19,15 @@
 enum kept kept_by(const struct plugin_line *line);
 
 /* Call allocators_prepare before the launcher is forked. It restores the settings of interfaces and
- * disks that plugins.conf no longer has. `path` returns the path of a program of rtf; `tell` is
- * called for each answer; `again` is called when a helper has been started again, and so knows no
- * class and no thread. */
+ * disks that plugins.conf no longer has. `path` returns the path of a program of rtf. `tell` is
+ * called for each answer. `again` is called when a helper has been started again; the new process
+ * knows no class and no thread. */
 typedef char *allocators_path(const char *program);
 /* Call this before allocators_prepare, for each thread whose I/O priority an earlier broker raised.
  * `former` is the thread's priority before. */
 void allocators_know_raised(pid_t tid, uint64_t started_by, int former);
-bool allocators_raised_any(void); /* true: an earlier broker may have raised a thread */
+/* True: an earlier broker may have raised the I/O priority of a thread. */
+bool allocators_raised_any(void);
 void allocators_prepare(allocators_path *path, void (*tell)(const struct helper_event *event),
                         void (*again)(enum kept kept));
 
@@ -46,7 +47,7 @@ void allocators_end(void);
 void allocators_stop(void);
 
 /* Restores the settings that a dead broker has left changed. Call this with all privileges. False:
- * *reason. */
+ * *reason says why. */
 bool allocators_put_back(allocators_path *path, char reason[static REASON_BYTES]);
 
 /* allocator_begin begins a message to a helper with op=, and with interface= or device= of the line

@@ -14,9 +14,9 @@
 #include "thread.h"
 #include "units.h"
 
-/* The helper gets a message at most TRIES times, because a message at which the helper has died so
- * often is the cause. A restore is tried RESTORE_TRIES times, because without it a thread stays
- * real-time without a reservation. */
+/* The helper gets a message at most TRIES times. If the helper has died so often at a message, the
+ * message is probably the cause. The message that restores a thread is tried RESTORE_TRIES times,
+ * because the thread would otherwise stay real-time without a reservation. */
 enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 static struct {
@@ -29,7 +29,7 @@ static struct {
 void attach_prepare(char *path, void (*event)(const struct helper_event *event),
                     void (*again)(void))
 {
-    char serve[] = "--serve", processes[] = "--processes"; /* the launcher copies them */
+    char serve[] = "--serve", processes[] = "--processes"; /* the launcher copies these words */
     char *const argv[] = {path, serve,
                           plugins_have_processes() || budget_record_is_left() ? processes : NULL,
                           NULL};
@@ -112,8 +112,8 @@ static void watch_once(void)
     attach.is_watched = true;
 }
 
-/* If the grant is enforced by the guard, asks for a perf event that reports when the runtime is
- * used up; the answer brings it. If the runtime is for the whole process, also names the CPU of
+/* If the guard enforces the grant, asks for a perf event that reports when the runtime is used up.
+ * The answer brings the perf event. If the runtime is for the whole process, also names the CPU of
  * the process, and the period. */
 static void budget(struct message *message, struct attachment *attachment,
                    const struct grant *grant)
@@ -130,7 +130,7 @@ static void budget(struct message *message, struct attachment *attachment,
     paragraph_add_number(helper_text(message), "every", cpu_window(grant));
 }
 
-/* If the runtime was for the whole process, asks that all its threads get their former
+/* If the runtime was for the whole process, asks that all threads of the process get their former
  * attributes. */
 static void end_of_process(struct message *message, const struct attachment *attachment)
 {

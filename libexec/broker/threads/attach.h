@@ -41,8 +41,8 @@ uint64_t attach_sweep(const struct attachment *attachment);
 struct message *attach_give(const struct attachment *attachment);
 uint64_t attach_given(struct message *message);
 
-/* needed: has a setting of the kernel changed for the spool `by`; otherwise has the setting
- * restored (kernel-setting.h). */
+/* needed is true: has the helper change a setting of the kernel for the spool `by`. needed is
+ * false: has the helper restore the setting (kernel-setting.h). */
 uint64_t attach_setting(enum which_setting which, bool needed, const char *by);
 
 /* Asks whether a timer of the kernel ends SCHED_DEADLINE runtimes, and not the next tick. The

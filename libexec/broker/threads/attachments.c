@@ -18,7 +18,7 @@
 #include "traces.h"
 
 static struct {
-    struct attachment *by_tid; /* the head of the hash table */
+    struct attachment *by_tid; /* the head of the hash table, by thread id */
     /* the threads that do not lead their process, by process */
     RB_HEAD(process_tree, attachment) followers;
     const struct attachment_calls *calls;
@@ -79,9 +79,9 @@ struct attachment *attachment_new(struct reservation *reservation, const struct 
     return attachment;
 }
 
-/* ns: a thread gets its watch so long after it was attached. A thread that ends before needs no
- * watch, and many attachments in a row do not wait for watches, each of which costs the kernel a
- * perf event, two pages and 20 us. */
+/* ns: the time from the attachment of a thread until it gets its watch. A thread that ends before
+ * needs no watch. Many attachments in a row need not wait for watches, because each watch costs the
+ * kernel a perf event, two pages and 20 us. */
 static const int64_t watch_pause = INT64_C(10000000);
 
 void attachment_watch_soon(struct attachment *attachment)
@@ -89,8 +89,8 @@ void attachment_watch_soon(struct attachment *attachment)
     const bool leads = attachment->tid == attachment->process;
     if (attachment->to_watch.at != 0 ||
         (attachment->watch >= 0 && (leads || !attachment->watch_once)))
-        /* the watch is there, or is on its way; for the first thread of a process, either kind of
-         * watch reports its end */
+        /* the thread has a watch or is about to get one; each kind of watch reports the end of the
+         * first thread of a process */
         return;
     timer_set(&attachment->to_watch, monotonic_now() + watch_pause);
 }
@@ -104,8 +104,8 @@ struct exit_record {
 
 /* True: the last record of the watch says that the thread ended with its own thread id. After an
  * execve(2), the record has the id of the process's first thread instead. The kernel also writes
- * this record when the thread calls execve(2) with a program that the owner may not trace, and the
- * watch ends for this reason. */
+ * this record when it ends the watch because the thread calls execve(2) with a program that the
+ * owner may not trace. */
 static bool has_died_as_watched(const struct attachment *attachment)
 {
     struct pollfd one = {.fd = attachment->watch, .events = POLLIN};
@@ -212,8 +212,8 @@ void attachment_bury(struct attachment *attachment)
 {
     guard_end(attachment, attachment->whole);
     if (attachment->pidfd >= 0) {
-        /* loop_remove comes first: while a child is between fork and exec, it also has the pidfd
-         * open, so that close(2) alone would leave the pidfd in the loop */
+        /* loop_remove comes first, because close(2) alone could leave the pidfd in the loop: a
+         * child between fork and exec has the pidfd open, too */
         loop_remove(attachment->pidfd);
         close(attachment->pidfd);
     }

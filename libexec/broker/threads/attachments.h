@@ -5,10 +5,9 @@
 
 #include "reservation.h"
 
-/* The loop calls these functions when a source of an attachment is ready, or a timer of it is due.
- * The loop calls them before all other sources, because a request that comes after the end of a
- * thread must find the thread's capacity free. Call attachments_prepare before the first thread is
- * attached. */
+/* The loop calls these functions when a source or a timer of an attachment is ready. The loop calls
+ * them before all other sources, because a request that comes after the end of a thread must find
+ * the thread's capacity free. Call attachments_prepare before the first thread is attached. */
 struct attachment_calls {
     void (*ended)(struct source *source, uint32_t events);
     void (*watched)(struct source *source, uint32_t events);

@@ -156,7 +156,7 @@ static void add_limit(struct paragraph_output *text, const struct former_lock *f
     paragraph_add_number(text, "lock_since", former->since);
 }
 
-/* Sends the order to give the thread the extras `given` instead of its present extras. */
+/* Sends the order to give the thread the extras `given` in place of its present extras. */
 static uint64_t say(struct attachment *attachment, const struct extras *given)
 {
     const struct extras before = attachment->given;
@@ -226,9 +226,9 @@ void extras_take_back_orphan(struct attachment *orphan, const struct extras *gra
     (void)extras_take_back(orphan);
 }
 
-/* The helper refuses while processes that inherited the raised limit start new processes faster
- * than the helper finds them. They cannot do this without end, so the order is sent again. The
- * message leaves the other threads of the process their extras. */
+/* The helper refuses the order while processes that inherited the raised limit start new processes
+ * faster than the helper finds them. The processes cannot do this without end, so the broker sends
+ * the order again. The other threads of the process keep their extras. */
 static void say_refused_again(struct timer *timer)
 {
     struct taken_back *one;

@@ -30,7 +30,7 @@ uint64_t extras_take_back(struct attachment *attachment);
  * has any more. */
 void extras_take_back_orphan(struct attachment *orphan, const struct extras *granted);
 
-/* Takes the answer to an order if no request waits for the answer. */
+/* Takes the answer to an order for extras. Call this if no request waits for the answer. */
 void extras_answered(const struct helper_event *event);
 
 /* Sends the orders again to an attach helper that was started again. */

@@ -21,8 +21,8 @@
 
 static const int64_t answer_within = INT64_C(1000000000); /* ns */
 
-/* Events of the guard that have not been passed on, because some came while the broker waited for
- * another answer. */
+/* Events of the guard that have not been passed on yet. Some may have come while the broker waited
+ * for another answer. */
 struct told {
     STAILQ_ENTRY(told) next;
     struct guard_event event;
@@ -56,8 +56,8 @@ static struct paragraph_output *guard_message(const char *op)
     return output;
 }
 
-/* Sends a message. The broker waits while the socket is full. This is short, because the guard runs
- * at a higher priority than the broker, and reads at once. */
+/* Sends a message. If the socket is full, the broker waits. The wait is short, because the guard
+ * runs at a higher priority than the broker, and reads at once. */
 static bool guard_send(struct paragraph_output *output, const int *fds, int count)
 {
     struct coprocess *process = &guard.program.process;
@@ -93,7 +93,8 @@ static void guard_name(struct paragraph_output *output, pid_t tid, uint64_t star
     paragraph_add_number(output, "started_by", started_by);
 }
 
-/* With shorter runtimes and windows, the guard itself would use a large part of the CPU. */
+/* The least runtime and period that the guard enforces. With shorter times, the guard itself would
+ * use a large part of the CPU. */
 static const uint64_t least_runtime = 100, least_window = 1000; /* us */
 
 bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
@@ -102,8 +103,9 @@ bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
     const uint64_t window = spec->period != 0 ? spec->period : spec_window(spec);
     *least = 0;
     if (spec->budget_process && !plugin_line(plugin)->whole) {
-        snprintf(reason, REASON_BYTES,
-                 "it bounds no runtimes of whole processes: its line has no enforce=process");
+        snprintf(
+            reason, REASON_BYTES,
+            "the plugin enforces no runtimes of whole processes: its line of plugins.conf has no enforce=process");
         return false;
     }
     if (!plugin_line(plugin)->enforced)
@@ -224,7 +226,8 @@ static bool guard_on_message(struct program *program, const struct paragraph *sa
     else if (answer != NULL) {
         (void)paragraph_get_number(said, "id", UINT64_MAX, &guard.answered);
         if (strcmp(answer, "ok") != 0)
-            event_broker("error", "the guard refuses: %.300s", paragraph_get(said, "reason"));
+            event_broker("error", "the guard refuses an order: %.300s",
+                         paragraph_get(said, "reason"));
     }
     return true;
 }
@@ -248,9 +251,10 @@ static void guard_wait(uint64_t id)
             supervise_fail(&guard.program, "it did not answer in time");
 }
 
-/* Makes the guard SCHED_DEADLINE before the first thread is: a thread that borrows SCHED_DEADLINE
- * through a lock could otherwise keep a FIFO guard from running. A guard that has yielded its
- * bandwidth to a granted thread does not rise here, because the grant comes first. */
+/* Makes the guard SCHED_DEADLINE before the first thread becomes SCHED_DEADLINE. A thread that
+ * borrows SCHED_DEADLINE through a lock could otherwise keep a guard under SCHED_FIFO from running.
+ * A guard that has yielded its bandwidth to a granted thread does not rise here, because the grant
+ * comes first. */
 static void guard_rise_in_time(void)
 {
     struct paragraph_output *output = guard_message("rise");
@@ -260,8 +264,8 @@ static void guard_rise_in_time(void)
         guard_wait(id);
 }
 
-/* If the pipe is full, because thousands of attachments have failed since the guard last read it,
- * the message "look" makes the guard read it. */
+/* The pipe may be full, because thousands of attachments have failed since the guard last read the
+ * pipe. Then the message "look" makes the guard read the pipe. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant)
 {
     const struct promotion expected = {.tid = attachment->tid,

@@ -27,8 +27,8 @@ struct guard_event {
     uint64_t times; /* SUSPENDED, LENT: the number of such events since the last message */
 };
 
-/* The receiver of events. news: an event. is_new: a new guard has started, so guard_begin has to be
- * called again for all threads. */
+/* The functions that receive events. news is called for each event. is_new is called when a new
+ * guard has started, because guard_begin then has to be called again for all threads. */
 struct guard_listener {
     void (*news)(const struct guard_event *event);
     void (*is_new)(void);
@@ -42,9 +42,10 @@ bool guard_start(void);
  * lock and lend their rank. */
 void guard_stop(void);
 
-/* True if the guard can enforce the spec's runtime, or need not, because the plugin's line has no
- * enforce=runtime. False: *reason says what the spec or the line lacks. *least: the least runtime
- * that the guard can enforce for the spec, us; 0: no bound, or no other runtime helps. */
+/* True: the guard can enforce the spec's runtime, or the guard need not enforce it, because the
+ * plugin's line has no enforce=runtime. False: *reason says what the spec or the line lacks.
+ * *least: the least runtime that the guard can enforce for the spec, us; 0: no bound, or no other
+ * runtime helps. */
 bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
                        char reason[static REASON_BYTES]);
 
@@ -54,8 +55,8 @@ bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
  * guard guarded the thread, which may still be suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
-/* Tells the guard to watch whether this process of rtf loops in the kernel, by the event
- * (libexec/guard/kernel-loop.h). The caller keeps the event. */
+/* Has the guard watch this process of rtf by the perf event `event`: the event shows whether the
+ * process loops in the kernel (libexec/guard/kernel-loop.h). The caller keeps the event. */
 void guard_watch_loop(pid_t process, int event);
 
 /* If the grant is SCHED_DEADLINE, tells the guard that the attach helper is about to make the

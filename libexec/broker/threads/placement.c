@@ -23,7 +23,7 @@ static struct {
  * need not wait for the broker. They may do so for `pause`, because more requests may come. */
 static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
 
-/* crossing: a question to a process on another CPU, and the answer, take at least this time.
+/* crossing: the time that a question to a process on another CPU and its answer take at least.
  * longest_wait: the processes may have to wait this long for their CPU, but not longer. */
 static const uint64_t crossing = 25000, longest_wait = 2000000; /* ns */
 
@@ -62,9 +62,9 @@ static int quietest(void)
 }
 
 /* Avoids CPUs of SCHED_DEADLINE threads. Such a thread runs before a FIFO thread of any priority,
- * and the kernel does not move the FIFO thread to another CPU for this reason. So the attach helper
- * would wait on its CPU until the thread that it has just attached there has used up its
- * runtime. */
+ * and the kernel does not move the FIFO thread to another CPU for this reason. So if the attach
+ * helper made a thread on its own CPU SCHED_DEADLINE, the helper would have to wait until this
+ * thread has used up its runtime. */
 void placement_choose(void)
 {
     cpu_set_t quiet;
@@ -82,9 +82,9 @@ void placement_choose(void)
         placement.common = quietest();
 }
 
-/* How long a thread with this plan keeps other threads waiting. If the thread uses all its runtime,
- * another thread on the CPU has to wait with a probability of runtime / period, for runtime / 2 on
- * average. A wait above longest_wait counts as longest_wait + 1. */
+/* Returns how long a thread with this plan keeps other threads waiting. If the thread uses all its
+ * runtime, another thread on the CPU has to wait with a probability of runtime / period, for
+ * runtime / 2 on average. A wait above longest_wait counts as longest_wait + 1. */
 static struct presence presence_of(const struct attributes *plan)
 {
     if (plan == NULL || plan->policy != POLICY_DEADLINE)

@@ -17,7 +17,7 @@ struct share {
     int plugin; /* the line of the interface or disk */
     /* the values of the claim that the helper was told last; all 0: not known */
     uint64_t values[CLAIM_VALUES];
-    uint64_t said; /* the id of the last message about the share */
+    uint64_t said; /* the id of the last message to the helper about the share */
 };
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
@@ -27,10 +27,12 @@ static void keep_again(struct timer *timer);
 static struct {
     uint8_t used[CLASSES / 8];  /* the classes that are in use: a bit for each class */
     unsigned next;              /* the first class to try for the next reservation */
-    struct lowering *lowerings; /* a hash table in the order of the messages; its head */
+    struct lowering *lowerings; /* the head of a hash table, in the order of the messages */
     /* Repeats messages that a helper refused while no request waited for the answer. */
     struct timer again;
-    int64_t pause, refused; /* ns: the time until the next try; CLOCK_MONOTONIC: the last refusal */
+    /* ns; pause: the time until the next try; refused: when the helper refused last
+     * (CLOCK_MONOTONIC) */
+    int64_t pause, refused;
 } shares = {.again = {.due = keep_again}};
 
 static const struct holding *held(const struct grant *grant, enum kept kept)
@@ -73,8 +75,8 @@ static uint16_t shares_take(unsigned i)
     return (uint16_t)(CLASS_LEAST + i);
 }
 
-/* Takes a free class. 0: all classes are taken. The class that became free last is taken last,
- * because its cgroup may still have processes. */
+/* Takes a free class. 0: all classes are taken. Takes the class that became free last only after
+ * all others, because its cgroup may still have processes. */
 static uint16_t take_class(void)
 {
     for (unsigned tried = 0; tried < CLASSES; tried++) {
@@ -154,9 +156,9 @@ static uint64_t say_thread(enum kept kept, const char *op, const struct attachme
     return allocator_finish(kept, message);
 }
 
-/* A thread that the helper lowers to its former I/O priority. Until the helper has answered, the
- * thread may still be raised. So if the thread is attached again meanwhile, its former priority is
- * read from this struct. */
+/* A thread that the helper has the order to lower to its former I/O priority. Until the helper has
+ * answered, the thread may still have the raised priority. So if the thread is attached again
+ * meanwhile, its former priority is read from this struct. */
 struct lowering {
     pid_t tid;
     uint64_t started_by, said;
@@ -377,8 +379,8 @@ const char *shares_in_words(const struct grant *grant)
     if (held(grant, KEPT_IOPRIO) == NULL)
         return "attached: the process sends, reads and writes as granted";
     return held(grant, KEPT_NETWORK) == NULL
-               ? "attached: its reads and writes come before those of others, without a limit"
-               : "attached: it sends as granted; its reads and writes come before those of others, without a limit";
+               ? "attached: reads and writes of the thread come before the reads and writes of others, without a limit"
+               : "attached: the process sends as granted; reads and writes of the thread come before the reads and writes of others, without a limit";
 }
 
 void shares_unbind(struct attachment *attachment)

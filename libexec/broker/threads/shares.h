@@ -14,8 +14,8 @@
  * have to be told its shares (shares_are_due). */
 void shares_take_up(struct reservation *reservation, uint16_t class);
 
-/* True: the grant gives its thread a guaranteed share, or without a guarantee a part of the
- * capacity that is left. */
+/* True: the grant gives its thread a guaranteed share, or lets its thread use the capacity that is
+ * left, without a guarantee. */
 bool shares_take_thread(const struct grant *grant);
 
 /* The plugin of the grant's first share; -1: the grant has no share. */
@@ -28,22 +28,22 @@ bool shares_are_due(const struct reservation *reservation);
 uint64_t shares_keep(struct reservation *reservation);
 
 /* Call shares_follow when the grant has ended, or when the former grant is in force again: it tells
- * the helpers the change, and nobody waits for their answers. Call shares_failed when the kernel
+ * the helpers the change, and does not wait for their answers. Call shares_failed when the kernel
  * has refused a share: the broker does not know then which amounts are in force, so all shares are
  * told again. */
 void shares_follow(struct reservation *reservation);
 void shares_failed(struct reservation *reservation);
 
-/* Takes the answer (`good`: the helper has done it) to a message for whose answer no request
- * waited. If the helper refused, a user may have more than is granted, and other users less. So the
- * broker repeats the message a second later, and after further refusals at growing intervals up to
- * a minute. */
+/* Takes the answer to a message if no request waited for this answer. good: the helper has obeyed
+ * the message. If the helper refused, a user may have more than is granted, and other users less.
+ * So the broker repeats the message a second later, and after further refusals at growing intervals
+ * up to a minute. */
 void shares_answered(uint64_t id, bool good);
 
 /* shares_bind: tells the next helper that the attached thread, and the processes and sockets that
  * the thread makes later, belong to the reservation's class. Returns the id that the answer will
- * carry. shares_bind_is_due: a helper has not been told so. shares_unbind: tells all helpers that
- * the thread leaves the class. */
+ * carry. shares_bind_is_due: a helper has not been told this yet. shares_unbind: tells all helpers
+ * that the thread leaves the class. */
 bool shares_bind_is_due(const struct attachment *attachment);
 
 /* Notes the thread's former I/O priority. Call this before the thread is recorded in the journal,

@@ -6,7 +6,7 @@
 #include "supervise.h"
 #include "tracing.h"
 
-enum { TRACES_MAX = 8 }; /* as many as rtf-watch takes */
+enum { TRACES_MAX = 8 }; /* the most traces that rtf-watch serves */
 
 struct trace {
     uint64_t id; /* 0: there is no trace */
@@ -15,7 +15,7 @@ struct trace {
 
 static struct {
     struct program program;
-    int root; /* of tracefs; -1: there is none */
+    int root; /* the root directory of tracefs; -1: there is no tracefs */
     struct trace of[TRACES_MAX];
     uint64_t last_id;
     struct paragraph_output output;
@@ -55,7 +55,8 @@ static bool traces_on_message(struct program *program, const struct paragraph *s
     return true;
 }
 
-/* The users' processes notice the end of rtf-watch themselves. It starts again for the next trace. */
+/* The users' processes notice the end of rtf-watch themselves. The broker starts rtf-watch again
+ * for the next trace. */
 static void traces_on_gone(struct program *program, const char *why)
 {
     (void)why;
@@ -98,8 +99,9 @@ const char *traces_refuse(uid_t uid, int *status)
     *status = EX_TEMPFAIL;
     for (const struct trace *trace = traces.of; trace < traces.of + TRACES_MAX; trace++)
         if (trace->id != 0 && trace->uid == uid)
-            return "you have a trace already";
-    return traces_find(0) == NULL ? "8 users have traces already" : NULL;
+            return "you have a trace already: end this trace first";
+    return traces_find(0) == NULL ? "8 users have traces already: try again when a trace has ended"
+                                  : NULL;
 }
 
 bool traces_begin(uid_t uid, const char *threads, int socket, bool causes)

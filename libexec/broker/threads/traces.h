@@ -1,5 +1,5 @@
-/* rtf-watch (libexec/tracer), which gives users the events of their own threads. It runs only while
- * somebody traces. */
+/* The program rtf-watch (libexec/tracer) gives users the events of their own threads. It runs only
+ * while a user traces. */
 #ifndef RTF_TRACES_H
 #define RTF_TRACES_H
 
@@ -15,8 +15,8 @@ void traces_prepare(char *path);
  * begin. A user has one trace at a time. */
 const char *traces_refuse(uid_t uid, int *status);
 
-/* A trace begins. threads, causes: as in op=begin of rtf-watch. The socket of the user's process stays the
- * caller's. False: rtf-watch does not run. */
+/* Begins a trace. threads, causes: as in op=begin of rtf-watch. The caller keeps its descriptor
+ * `socket` of the user's process. False: rtf-watch does not run. */
 bool traces_begin(uid_t uid, const char *threads, int socket, bool causes);
 
 /* Tells rtf-watch that the thread is not attached any more. */

@@ -253,7 +253,7 @@ static void add_gids(struct account *account, const char *gids)
     free(copy);
 }
 
-/* Takes one paragraph of an answer. True: this was the last paragraph of the answer. */
+/* Takes one paragraph of an answer. True: the paragraph was the last of the answer. */
 static bool learn(struct account *account, const struct paragraph *answer)
 {
     const char *name = paragraph_get(answer, "name"), *groups = paragraph_get(answer, "groups"),
@@ -294,8 +294,8 @@ static void names_end_question(struct question *question, const struct paragraph
         names.tell(account);
 }
 
-/* True: the answer is about the uid of the question. This is checked because the name and the
- * groups of one user must never count for another user. */
+/* True: the answer is about the uid of the question. The broker checks this, because the name and
+ * the groups of one user must never count for another user. */
 static bool is_answer_to(const struct question *question, const struct paragraph *answer)
 {
     uint64_t uid;
@@ -313,7 +313,7 @@ static void names_on_start(struct program *lookup, bool again)
     (void)lookup;
     (void)again;
     STAILQ_FOREACH (question, &names.asked, next)
-        names_send(question); /* these questions were asked while the program did not run */
+        names_send(question); /* these questions were added while the program did not run */
     names_expect();
 }
 
@@ -332,8 +332,8 @@ static bool names_on_message(struct program *lookup, const struct paragraph *ans
     return true;
 }
 
-/* The program has ended: the questions that it had fail, and later questions are sent when the
- * program runs again. */
+/* Call this when the program has ended. The questions that the program had received fail. Later
+ * questions are sent when the program runs again. */
 static void names_on_gone(struct program *lookup, const char *why)
 {
     struct questions owed = STAILQ_HEAD_INITIALIZER(owed);

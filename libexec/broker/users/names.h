@@ -1,6 +1,6 @@
-/* Accounts: an account has the name and the groups of a uid. A process of its own, rtf-names, asks
- * the account database (/etc/passwd and /etc/group, or a directory server), so that a slow
- * directory server delays only users whose account is not known yet. */
+/* An account has the name and the groups of a uid. A process of its own, rtf-names, asks the
+ * account database (/etc/passwd and /etc/group, or a directory server), so that a slow directory
+ * server delays only users whose account is not known yet. */
 #ifndef RTF_NAMES_H
 #define RTF_NAMES_H
 

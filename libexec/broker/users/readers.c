@@ -13,7 +13,7 @@
 #include "reservation.h"
 #include "program-file.h"
 
-/* OUTPUT_MAX: a reader that leaves so many bytes unread is killed, because it does not read at all.
+/* OUTPUT_MAX: a reader that leaves so many bytes unread does not read at all, and is killed.
  * HEARD_AT_ONCE: the most datagrams that the broker takes from a reader at once, so that a reader
  * that never stops sending does not delay other readers. */
 enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, HEARD_AT_ONCE = 16 };
@@ -100,7 +100,7 @@ static void reckon(struct user *user, bool was_heard)
 {
     struct reader *reader = &user->reader;
     if (reader->state == READER_NONE)
-        return; /* in this state the timer is for the start of the reader */
+        return; /* in READER_NONE, the timer says when the next reader starts */
     if (reader->state != READER_RUNS || (reader->asked == 0 && reader->output.length == 0))
         timer_end(&reader->timer);
     else if (reader->timer.at == 0 || was_heard)
@@ -164,8 +164,8 @@ static void start(struct user *user)
     struct reader *reader = &user->reader;
     const int64_t now = monotonic_now();
     if (reader->state != READER_NONE || user->state == DIRECTORY_GONE || user->directory < 0)
-        /* without the directory's descriptor, no reader can start; when the descriptor comes, a
-         * scan starts the reader */
+        /* no reader can start without the directory's descriptor; when the broker gets the
+         * descriptor, a scan starts the reader */
         return;
     if (now < reader->start_at) {
         timer_set(&reader->timer, reader->start_at);
@@ -199,7 +199,7 @@ static void send_soon(struct user *user)
     reckon(user, false);
     flush_soon(user);
     if (reader->output.length > OUTPUT_MAX)
-        reader_fail(user, "it does not read what it is told");
+        reader_fail(user, "the user's reader does not read the broker's messages");
 }
 
 static void kill_it(struct user *user)
@@ -239,7 +239,7 @@ static void hung_up(struct user *user)
                                                         : longest_pause;
     reader->start_at = behaved ? now : now + reader->pause;
     reader->scan_owed = true;
-    readers.tell->lost(user, "its reader ended, and is started again");
+    readers.tell->lost(user, "the user's reader ended, and is started again");
     start(user);
 }
 
@@ -407,7 +407,8 @@ static void flush(struct user *user)
                           MSG_NOSIGNAL | MSG_DONTWAIT))
             sent += length;
         else if (errno == EAGAIN || !is_transient(errno) || ++tries >= TRANSIENT_TRIES)
-            full = true; /* or the reader has ended, which its socket will report */
+            /* the socket is full; or the reader has ended, which the socket will report */
+            full = true;
     }
     if (sent > 0)
         paragraph_drop(&reader->output, sent);
@@ -432,8 +433,8 @@ bool reader_finish(struct user *user)
     ssize_t got;
     int fd;
     if (!reader->has_last_word && reader->state == READER_NONE) {
-        /* if the last reader crashed, the pause before the next reader may be longer than the
-         * broker still runs */
+        /* starts the next reader at once: if the last reader crashed, the pause may be longer than
+         * the broker still runs */
         reader->start_at = 0;
         start(user);
     }
@@ -497,9 +498,9 @@ static bool take_seen(struct user *user, const struct paragraph *said, const cha
     return has_json || has_tid || has_verdict == 1;
 }
 
-/* The reader has nothing to do: if the broker has no order for it either, tells it to end. This
- * message does not go through the output, because unsent output goes to the next reader if this
- * reader ends first. */
+/* Call this when the reader has nothing to do. If the broker has no order for the reader either,
+ * tells the reader to end. This message is sent directly and not through the output, because unsent
+ * output goes to the next reader if this reader ends first. */
 static void take_idle(struct user *user)
 {
     static const char end[] = "op=end\n\n";
@@ -598,7 +599,7 @@ static void receive(struct user *user)
 {
     struct reader *reader = &user->reader;
     struct paragraph said;
-    const char *why = "it talks nonsense";
+    const char *why = "the user's reader sent a message that is not valid";
     int fd, taken = 0;
     if (reader->socket < 0)
         return;
@@ -647,5 +648,5 @@ static void due(struct timer *timer)
     if (user->reader.state == READER_NONE)
         start(user);
     else
-        reader_fail(user, "its reader does not answer");
+        reader_fail(user, "the user's reader does not answer");
 }

@@ -16,9 +16,10 @@ struct reservation;
 
 void open_file_close(const struct user *user, struct open_file *file);
 
-/* A reader asks to watch a process, a program or a cgroup. The members of the other two are 0 and
- * NULL. program: the processes of the user that run the program with this path, one at a time.
- * group: the processes of the user in the cgroup with this path. */
+/* A reader asks for a watch of a process, a program or a cgroup. The member for this kind of watch
+ * is set, and the other members are 0 or NULL. program: the processes of the user that run the
+ * program with this path, one at a time. group: the processes of the user in the cgroup with this
+ * path. */
 struct watch_of {
     pid_t process;
     const char *program, *group;
@@ -42,7 +43,8 @@ struct reader_events {
     void (*scanned)(struct user *user);
     /* the reader asks for a watch for the program file `name` (task-watches.h) */
     void (*watch)(struct user *user, const char *name, const struct watch_of *of);
-    /* the reader no longer asks for these reports; name == NULL: for no program file any more */
+    /* the reader no longer asks for the watch for `name`; name == NULL: the reader no longer asks
+     * for any watch */
     void (*unwatch)(struct user *user, const char *name);
     void (*dispose)(int fd); /* has a descriptor closed by a process that may wait */
     /* the reader has ended without an order or was killed: orders and questions that it has not
@@ -98,7 +100,7 @@ void reader_fail(struct user *user, const char *why);
 void readers_flush(void);
 
 /* For a broker that stops: sends the remaining orders and op=last. Call this until it returns
- * false: the reader has carried out all orders, or has ended. */
+ * false: then the reader has carried out all orders, or has ended. */
 bool reader_finish(struct user *user);
 
 #endif

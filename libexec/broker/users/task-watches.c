@@ -80,9 +80,9 @@ static void watch_sent(struct task_watch *watch)
         watch_free(watch);
 }
 
-/* True: the watch must not be sent now. The beginning of a watch costs rtf-tasks some ms, so only
- * one watch of each user begins at a time. So users who begin watches without end delay other users
- * little. */
+/* True: the watch must not be sent now. Only one watch of each user begins at a time, because the
+ * beginning of a watch costs rtf-tasks some ms. So a user who begins watches without end delays
+ * other users little. */
 static bool watch_has_to_wait(const struct task_watch *watch)
 {
     const struct task_watch *other;
@@ -163,8 +163,8 @@ static bool watches_on_message(struct program *program, const struct paragraph *
         reader_task(watch->user, watch->name, said);
     if (watch != NULL)
         watch_answered(watch, event);
-    /* an unknown watch is no fault: rtf-tasks may have sent the message before it read that the
-     * watch ends */
+    /* a message about an unknown watch is no fault: rtf-tasks may have sent it before it read that
+     * the watch ends */
     return true;
 }
 
@@ -179,7 +179,7 @@ static void watch_refuse(struct user *user, const char *name)
     reader_task(user, name, &said);
 }
 
-/* NULL for NULL. */
+/* Returns a copy of the text; NULL if the text is NULL. */
 static char *copy_of(const char *text)
 {
     char *copy = text == NULL ? NULL : strdup(text);
@@ -247,7 +247,7 @@ static const struct program_description watches_are = {
 
 void task_watches_prepare(char *path, struct identity_to_run_as as)
 {
-    char uid[NUMBER_TEXT], gid[NUMBER_TEXT]; /* the launcher copies them */
+    char uid[NUMBER_TEXT], gid[NUMBER_TEXT]; /* the launcher copies these texts */
     char *const argv[] = {path, format_number(as.uid, uid), format_number(as.gid, gid), NULL};
     supervise_prepare(&watches.program, &watches_are, argv, (struct identity_to_run_as){0, 0});
 }

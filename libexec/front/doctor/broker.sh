@@ -1,8 +1,8 @@
 # The broker, its plugins, and its spool.
 # shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
-# Reads status.json, and the lines of the configuration that are not in force (status-lines.c): to $is, $running, $pid_namespace, $healthy and
-# $served, and to $work/status.
+# Reads status.json, and the lines of the configuration that are not in force (status-lines.c). Sets $is, $running, $pid_namespace, $healthy
+# and $served, and writes the file $work/status.
 collect_status() {
     is='' running='' pid_namespace='' healthy='' served=''
     status_lines ${option_config:+--config "$option_config"} | sed '/^force/,$d' >"$work/status"
@@ -36,8 +36,8 @@ check_broker() {
     esac
 }
 
-# Prints the processes that may be the broker of this spool. Root finds the process in the register. Only root may read the register: a user looks for a process
-# of root with the name and the spool of the broker. (A user can give a root process this name, by a link to su: so the result is a guess.)
+# Prints the processes that may be the broker of this spool. Root finds the process in the register. Only root may read the register, so a user looks for a
+# process of root with the name and the spool of the broker. (This is a guess, because a user can give a process of root this name by a link to su.)
 broker_processes() {
     if is_root; then
         broker_process
@@ -58,8 +58,8 @@ spool_of() { # PROCESS
     readlink -f "${place:-/var/spool/rtf}"
 }
 
-# A stopped broker (SIGSTOP) still has the spool's FIFO open, and so seems to serve. Sets $is_stopped: root's doctor does not ask a stopped broker for its
-# books, because it would wait for the answer.
+# A stopped broker (SIGSTOP) still has the spool's FIFO open, and so seems to serve. Sets $is_stopped. Root's doctor does not ask a stopped broker for its
+# books, because the broker would not answer.
 check_stopped() {
     is_stopped=no
     [ "$is" != absent ] || return 0
@@ -107,7 +107,8 @@ parts() { # [SPOOL]
         }' "$work/brokers" -
 }
 
-# An upgrade has put a new file in the place of a program that still runs. The register names the brokers; their parents lead to the other processes.
+# Finds programs that still run, although an upgrade has put new files in their places. The register names the brokers, and `parts` finds the brokers'
+# other processes by their parents.
 check_replaced() {
     if ! is_root || [ "$is_served" != yes ]; then return 0; fi
     parts "$spool" | while read -r process; do
@@ -124,7 +125,7 @@ check_replaced() {
 
 # ---- the spool ----
 
-# Reads owner, group and mode of the spool's files: to $paths, a line each, and the group of the spool to $spool_group.
+# Reads owner, group and mode of the spool's files. Sets $paths to a line for each file, and $spool_group to the group of the spool.
 collect_paths() {
     [ -d "$spool/specs" ] || return 0
     paths=$(cd "$spool" && stat -c '%n: %F %a %u %g' . alive starting specs status.json log state 2>/dev/null) || true
@@ -176,14 +177,14 @@ check_spool() {
             "make a group ('groupadd --system rtf'), and start the broker with --group"
 }
 
-# Only root and the group adm may look into the directory of the log.
+# Finds a log without its current file. Only root and the group adm may look into the directory of the log, so for other users there is no check.
 check_log() {
     [ "$is_served" = yes ] && [ -x "$spool/log" ] && [ ! -e "$spool/log/events.ndjson" ] || return 0
     found log "the log $spool/log/events.ndjson does not exist: the file was removed, or rotated without SIGHUP, and new events cannot be read" \
         "send the broker SIGHUP ('rtf reload'): it makes a new file"
 }
 
-# Finds a full file system. Then verdicts and messages say ENOSPC, or are not written at all.
+# Finds a full file system of the spool. On a full file system verdicts and messages say ENOSPC, or are not written at all.
 check_full() {
     df --output=target,avail,itotal,iavail "$spool/." "$spool/specs" "$spool/log" 2>/dev/null | awk '
         NR == 1 || seen[$0]++ { next }

@@ -1,15 +1,15 @@
 # plugins.conf and acl.conf: errors, rules that do nothing, and lines that the broker has not read.
 # shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
-# True if both are regular files that this process may read. A FIFO or a device would make a reader wait.
+# True if plugins.conf and acl.conf are regular files that this process may read. A FIFO or a device could make a reader wait without end.
 are_files() {
     for conf in plugins.conf acl.conf; do
         { [ -f "$option_config/$conf" ] && [ -r "$option_config/$conf" ]; } || return 1
     done
 }
 
-# Begins the broker's own check of the configuration, in the background. In a directory that was removed, the shell would print a message of its
-# own: cd / prevents that.
+# Begins the broker's own check of the configuration, in the background. cd / prevents a message that the shell prints if its directory was
+# removed.
 begin_config() {
     { is_mapped self && are_files; } || return 0
     where=$(readlink -f "$option_config")
@@ -39,7 +39,7 @@ check_config() {
     while read -r line; do check_said "$status" "$line"; done <"$work/said"
 }
 
-# Notes one line of the broker's check. Exit status 69: a line of plugins.conf would be off; another status but 0: an error.
+# Notes one line of the broker's check. Exit status 69 means that a line of plugins.conf would be off. Any other status than 0 and 69 means an error.
 check_said() { # EXIT-STATUS LINE
     case $1.$2 in
     '69.plugins.conf:'*'would be off: '*)
@@ -61,7 +61,8 @@ check_in_force() {
     done <"$work/status"
 }
 
-# Reads from acl.conf the least and the largest period that a rule allows, us, and whether a rule names this user: to $least, $most and $rule_names_user.
+# Reads from acl.conf the least and the largest period that a rule allows, us, and whether a rule names this user. Sets $least, $most and
+# $rule_names_user.
 collect_rules() {
     least='' most='' rule_names_user=''
     are_files || return 0

@@ -25,8 +25,8 @@ check_rt_runtime() {
     fi
 }
 
-# Call this if sched_rt_runtime_us is -1. That is a finding unless plugins.conf of the broker has partition=unthrottled, which sets it so. Only root may read
-# which broker has set it.
+# Call this if sched_rt_runtime_us is -1. The value -1 is a finding unless plugins.conf of the broker has partition=unthrottled, which sets this value. Only
+# root may read which broker has set the value.
 check_unthrottled() {
     [ "$is_served" != yes ] || ! are_files || ! grep -q '^[^#]*partition=unthrottled' "$option_config/plugins.conf" || return 0
     other=$(content "$option_root/run/rtf/throttle" | sed -n 's/^by=//p' | head -n 1)
@@ -38,8 +38,8 @@ check_unthrottled() {
     fi
 }
 
-# Finds bandwidth that the kernel still counts for SCHED_DEADLINE threads that have ended. The kernel counts in 2^-20 of a CPU. On kernels that have fair
-# servers, each has 0.05 of its CPU in the total. A difference below 0.002 of each CPU is rounding.
+# Finds bandwidth that the kernel still counts for SCHED_DEADLINE threads that have ended. The kernel counts in 2^-20 of a CPU. On kernels with fair
+# servers, the total also has 0.05 of each CPU for its fair server. A difference below 0.002 of each CPU is rounding.
 check_bandwidth() {
     [ -r "$sys/kernel/debug/sched/debug" ] || return 0
     awk '

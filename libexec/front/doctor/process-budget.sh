@@ -1,11 +1,11 @@
-# The program that enforces the runtimes of whole processes ("budget": "process"), and the budgets of the kernel.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# Tells which program enforces the runtimes of whole processes ("budget": "process"), and which budgets the
+# kernel has itself. shellcheck shell=sh disable=SC2154 # variables cross the files
 
 # True if a line of plugins.conf grants runtimes of whole processes.
 bounds_processes() { are_files && grep -q '^[^#]*[[:space:]]enforce=process\([[:space:]]\|$\)' "$option_config/plugins.conf"; }
 
 # Prints the names of the kernel's own budgets for cgroups, a line each. RT_GROUP_SCHED has a file in the cpu controller of version 1. HCBS has a file in
-# groups of version 2, maybe not in the root.
+# groups of version 2, but perhaps not in the root group.
 kernel_budgets() {
     awk '$3 == "cgroup" && ("," $4 ",") ~ /,cpu,/ { print "1 " $2 } $3 == "cgroup2" { print "2 " $2 }' "$proc/self/mounts" 2>/dev/null |
         while read -r version where; do
@@ -36,7 +36,7 @@ collect_process_budget() {
     kernel=$(kernel_budgets)
 }
 
-# Prints a line for information, which is no finding.
+# Prints a line that only informs the user, and is no finding.
 say_process_budget() {
     printf 'Runtimes of whole processes (enforce=process): rtf-guard enforces them, by a perf event on a cgroup. '
     if [ -n "$kernel" ]; then

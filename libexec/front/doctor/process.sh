@@ -1,5 +1,6 @@
-# A process as it was started: its cgroup, affinity and namespaces. For the doctor's own process, and for one program.
-# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
+# Checks the properties of a process that stem from its start: its cgroup, affinity and namespaces. Checks the
+# doctor's own process, and with -p a program. shellcheck shell=sh disable=SC2154 # files of the doctor share
+# variables
 
 # Prints the directory of PROCESS's cgroup in the cpu controller of version 1; nothing with version 2, or for the root cgroup.
 cpu_group() { # PROCESS

@@ -69,8 +69,9 @@ check_locks() { # PROCESS WHO
 
 named_calls='sched_setscheduler|sched_setattr|sched_setparam|pthread_setschedparam|pthread_attr_setschedpolicy|mlockall'
 
-# Prints the calls that the program's files name, a line each: of its executable and libraries, or of its script. The process chooses the names of
-# these files. So only regular files are opened. Root opens none: a process of the owner does, within a timeout, because the owner can make a reader wait.
+# Prints the calls that the files of the program name, a line each. The files are the executable and the libraries, or the script. The process chooses the
+# names of these files. So only regular files are opened. Root does not open them, because the owner can make a reader wait. Instead, a process of the
+# owner reads them, within a timeout.
 names_of_calls() { # PROCESS
     owner=$(field "$proc/$1" Uid)
     if is_interpreter "$1"; then scripts "$1"; else mapped "$1"; fi | sort -zu | head -c 60000 >"$work/mapped"
@@ -80,7 +81,7 @@ names_of_calls() { # PROCESS
     "$@" <"$work/mapped" 2>/dev/null || true
 }
 
-# An interpreter's executable names calls that its script may never make.
+# True if the executable is an interpreter. An interpreter names calls that its script may never make, so only the script counts.
 is_interpreter() { # PROCESS
     case $(readlink "$proc/$1/exe" 2>/dev/null || true) in
     */python* | */perl* | */java | */ruby* | */node | */*sh) return 0 ;;
@@ -88,7 +89,8 @@ is_interpreter() { # PROCESS
     return 1
 }
 
-# Prints the executable and the libraries, except libraries that name such calls in every program. A zero byte ends each path.
+# Prints the paths of the executable and the libraries, except libraries such as libc, which name such calls in every program. A zero byte ends each
+# path.
 mapped() { # PROCESS
     {
         readlink "$proc/$1/exe" 2>/dev/null || true
@@ -97,15 +99,16 @@ mapped() { # PROCESS
     } | tr '\n' '\0'
 }
 
-# Prints the first three words of the command line that are no options, as paths: one of them may be the script. A zero byte ends each path. None begins
-# with -, which find(1) would take for an option.
+# Prints the first three words of the command line that are no options, as paths: one of them may be the script. A zero byte ends each path. No path
+# begins with -, because find(1) would take such a path for an option.
 scripts() { # PROCESS
     where=$(readlink "$proc/$1/cwd" 2>/dev/null) || where=/
     head -c 60000 "$proc/$1/cmdline" 2>/dev/null | tr '\n\0' '?\n' |
         awk -v where="$where" 'NR > 1 && $0 != "" && !/^-/ && n++ < 3 { print $0 ~ /^\// ? $0 : where "/" $0 }' | tr '\n' '\0'
 }
 
-# Prints the names of names_of_calls, and the names in an interpreter's command line, because the command line may have a whole script.
+# Prints what names_of_calls prints. For an interpreter, also prints the calls that its command line names, because the command line may have a whole
+# script.
 calls_of() { # PROCESS
     names_of_calls "$1"
     ! is_interpreter "$1" || { head -c 60000 "$proc/$1/cmdline" 2>/dev/null | tr '\0' '\n' | grep -aoE "$named_calls"; } || true

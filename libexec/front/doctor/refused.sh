@@ -1,6 +1,6 @@
 # Calls of a program under rtf-preload(1) that were refused. The library of rtf preload notes them in a file of the user (libexec/preload/refusals.h). The
-# user can write anything into this file. So root lets a process of the user read it, a bounded part counts, and no cure is taken from it.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# user can write anything into this file. So root does not read it, but lets a process of the user do so. Only a bounded part counts, and the doctor takes
+# no cure from the file. shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # Prints the lines of the file about PROCESS, which belongs to $owner.
 refusals() { # PROCESS

@@ -103,9 +103,9 @@ check_invariants() {
 
 # ---- threads that no reservation accounts for ----
 
-# Prints the lines of $work/threads of real-time threads outside of rtf. A user is told of the user's own threads, and of SCHED_DEADLINE threads, whose
-# bandwidth all share. A user cannot know whether another user's thread has a reservation; but a thread with a reservation has reset-on-fork, which root's own
-# threads mostly have not.
+# Prints the lines of $work/threads of real-time threads outside of rtf. For a user, prints the user's own threads, and all SCHED_DEADLINE threads, because
+# all users share their bandwidth. A user cannot know whether another user's thread has a reservation. But the broker gives reset-on-fork to each thread with
+# a reservation, and most of root's own threads do not have it.
 foreign() {
     awk -F '\t' -v me="$uid" '
         FILENAME ~ /\/granted$/ { ours[$1] = 1; next }
@@ -115,8 +115,8 @@ foreign() {
         me == 0 || $4 == me || ($5 == "deadline" && $6 != "true")' "$work/granted" "$work/later" "$work/earlier" "$work/threads"
 }
 
-# Prints the ids of the processes of brokers that may have real-time threads. A user cannot read which brokers run: the only SCHED_DEADLINE thread of a broker is that of
-# root's rtf-guard.
+# Prints the ids of the processes of brokers that may have real-time threads. A user cannot read which brokers run. But the only SCHED_DEADLINE thread of a broker
+# belongs to rtf-guard, which runs as root.
 guards_and_parts() {
     if is_root; then
         parts
@@ -125,13 +125,13 @@ guards_and_parts() {
     fi
 }
 
-# Prints the journal of a broker that was killed: its grants are still in force.
+# Prints the journal of a broker that was killed, because its grants are still in force.
 left_journal() {
     if [ "$is_served" = yes ] || [ -L "$spool/state" ] || [ "$(stat -c '%u %a' "$spool/state" 2>/dev/null)" != '0 700' ]; then return; fi
     ! cat "$spool/state/current/journal" 2>/dev/null || printf '\036'
 }
 
-# Prints the ids of the threads that are attached: for root from the journals of all brokers, where the last record of a reservation counts.
+# Prints the ids of the attached threads. Root reads them from the journals of all brokers, where the last record of a reservation counts.
 granted_threads() {
     if ! is_root; then
         cut -f 1 "$work/attached"
@@ -148,7 +148,7 @@ granted_threads() {
           if (record == "reservation") attached[task] = tid; else if (record == "gone") delete attached[task] }'
 }
 
-# The SCHED_DEADLINE threads of $work/foreign, in one finding.
+# Notes all SCHED_DEADLINE threads of $work/foreign in one finding.
 check_foreign_deadline() {
     awk -F '\t' '
         $5 == "deadline" && $9 > 0 { share += $8 * 1000 / $9; if (++count <= 5) which = which (count > 1 ? ", " : "") $1 }
@@ -159,7 +159,7 @@ check_foreign_deadline() {
         done
 }
 
-# The other threads of $work/foreign, a finding for each process.
+# Notes the other threads of $work/foreign, in a finding for each process.
 check_foreign_processes() {
     awk -F '\t' '
         $5 == "deadline" { next }
@@ -174,8 +174,8 @@ check_foreign_processes() {
         done
 }
 
-# The lists that were read first explain all real-time threads, except the ones of a broker, a helper process or a grant that began meanwhile. So these lists
-# are read again.
+# The lists that were read first explain all real-time threads, except the threads of a broker, a helper process or a grant that began meanwhile. So these
+# lists are read again.
 check_foreign() {
     is_mapped self || return 0
     foreign >"$work/foreign"

@@ -1,4 +1,4 @@
-# For all parts of rtf-doctor(1): how a finding is noted, and how files of the machine are read.
+# Functions for all parts of rtf-doctor(1). They note findings, and read files of the machine.
 # shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # Makes a text one line without tabs, in printable ASCII.
@@ -20,7 +20,7 @@ tab=$(printf '\t')
 line_feed='
 '
 
-# Reads the files about the whole machine, all with one process: to $machine, as lines FILE:LINE.
+# Reads the files about the whole machine, all with one process. Sets $machine to lines FILE:LINE.
 collect_machine() {
     machine=$(grep -sH '' "$proc/sys/kernel"/sched_deadline_period_m??_us "$proc/sys/kernel"/sched_rt_*_us \
         "$proc/sys/fs/inotify/max_user_instances" "$proc/self/cpuset" "$sys/devices/system/cpu/online" \
@@ -42,8 +42,8 @@ of_machine() { behind "$1:" "$machine"; } # FILE
 
 is_root() { [ "$uid" -eq 0 ]; }
 
-# True if uids are the same in the user namespace of PROCESS as on the host. In other namespaces, the files and processes of other users seem to belong to
-# nobody.
+# True if the user namespace of PROCESS has the same uids as the host. In any other user namespace, the files and processes of other users seem to belong
+# to nobody.
 is_mapped() { # PROCESS
     { read -r inside outside count <"$proc/$1/uid_map"; } 2>/dev/null || return 0
     [ "$inside" = 0 ] && [ "$outside" = 0 ] && [ "$count" -gt 65536 ]

@@ -1,4 +1,4 @@
-# The user who runs the doctor: the group, and the user's own directory in the spool.
+# Checks the group of the user who runs the doctor, and the user's own directory in the spool.
 # shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 check_member() {
@@ -36,8 +36,8 @@ check_directory() {
     fi
 }
 
-# Prints the files in the user's own directory that the broker ignores: DIRECTORY and NAME, with a tab between. Root does not look into a user's
-# directory: its owner could make a process wait there.
+# Prints the files in the user's own directory that the broker ignores: DIRECTORY and NAME, with a tab between. Root does not look into the
+# directory of a user, because its owner could make a process wait there.
 ignored() {
     [ -n "$own" ] && [ -d "$own" ] || return 0
     find "$own" -mindepth 1 -maxdepth 1 -regextype posix-extended -not -name '.*' \
@@ -55,7 +55,8 @@ check_ignored() {
     done <"$work/ignored"
 }
 
-# Finds a file that was changed in the future: the clock was set back. Until the clock is there again, the broker cannot tell which change is newer.
+# Finds a file whose change time is in the future, because the clock was set back. Until the clock reaches this time, the broker cannot tell which
+# change is newer.
 check_future() {
     [ -n "$own" ] || return 0
     future=$(find "$own" -maxdepth 1 -newerct '5 seconds' -not -name '.*' -printf '%f\n' 2>/dev/null | harmless | head -n 1)
@@ -64,8 +65,8 @@ check_future() {
             "'touch $own/$future' when the clock is right ('timedatectl')"
 }
 
-# The user's processes have used up the inotify instances of the user. The kernel does not show how many are in use: inotifywait tries to get one. Skipped for
-# root, because root's own instances tell nothing about other users.
+# Finds out whether the user's processes have used up the inotify instances of the user. The kernel does not show how many are in use, so inotifywait tries to
+# get one. Root skips this check, because root's own instances tell nothing about other users.
 check_instances() {
     most=$(of_machine "$proc/sys/fs/inotify/max_user_instances")
     if [ -z "$most" ] || is_root; then return 0; fi

@@ -11,7 +11,8 @@
 
 struct affinity {
     cpu_set_t cpus;
-    bool is_pinned; /* `cpus` are fewer than the CPUs of process 1, and were not set by a grant */
+    /* `cpus` has fewer CPUs than the affinity of process 1, and no grant has set it */
+    bool is_pinned;
 };
 
 /* Returns the thread's affinity. is_pinned is false if there is no such thread. */

@@ -10,7 +10,8 @@ static void settle(struct request *request, const struct declaration *declaratio
     const bool is_granted = request_wait(request);
     if (!is_granted && !declaration->keep)
         request_withdraw(request);
-    request_let_signals(request); /* a signal that has come meanwhile ends this process here */
+    /* a signal that has come since request_hold_signals ends this process here */
+    request_let_signals(request);
     if (!is_granted)
         request_say(request, request->name);
     else if (declaration->verbose)

@@ -1,5 +1,5 @@
-/* Puts a new spec into the spool, waits for the answer, and removes a refused spec. For rtf declare
- * and rtf adopt. */
+/* Puts a new spec into the spool, waits for the answer, and removes a refused spec. rtf declare and
+ * rtf adopt use this function. */
 #ifndef RTF_DECLARE_H
 #define RTF_DECLARE_H
 

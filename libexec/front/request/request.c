@@ -90,7 +90,7 @@ static char *read_all(int fd, size_t size)
     return text;
 }
 
-/* False: there is no such spec. */
+/* Reads the spec NAME. False: there is no such spec. */
 static bool read_spec(struct request *request, const char *name, struct request_spec *spec)
 {
     struct stat status;
@@ -257,7 +257,7 @@ bool request_wait_for_files(struct request *request, const char *name)
     return wait_for(request, &wait);
 }
 
-/* First looks whether the files are gone: this needs no broker. */
+/* First looks whether the files are gone, because that needs no broker. */
 bool request_wait_for_end(struct request *request, const char *name)
 {
     const struct client_wait wait = {.goal = CLIENT_END,
@@ -296,7 +296,7 @@ static void say_grants_of_threads(const struct request *request, const json_t *r
     }
 }
 
-/* The answer to a dry run has `would_grant` in the place of `grant`. */
+/* Takes `would_grant` instead of `grant` if the verdict answers a dry run. */
 void request_say_grant(const struct request *request)
 {
     char text[GRANT_TEXT];

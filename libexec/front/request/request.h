@@ -25,7 +25,7 @@ struct request {
     const char *name;
     char token[CLIENT_TOKEN];
     ino_t inode; /* 0: none */
-    /* The answer to that spec. */
+    /* The answer to the spec that was written last. */
     struct client_verdict verdict; /* .text NULL: no answer has come */
     int status;                    /* the exit status; 0: the spec is granted */
     char sentence[CLIENT_WHY];     /* the reason of a status that is not 0, in printable ASCII */
@@ -80,7 +80,8 @@ bool request_wait_for_end(struct request *request, const char *name);
 /* Returns the thread in NAME's last verdict; 0: none. */
 pid_t request_thread(const struct request *request, const char *name);
 
-/* True if NAME's last verdict says that no thread is attached. False also without a verdict. */
+/* True if NAME's last verdict says that no thread is attached. Without a verdict the result is
+ * false. */
 bool request_thread_has_ended(const struct request *request, const char *name);
 
 /* Removes the spec that request_put has written. */
@@ -92,15 +93,15 @@ void request_withdraw(struct request *request);
  * `sentence` still have the answer to the change. */
 void request_put_back(struct request *request, const struct request_spec *former);
 
-/* Says "rtf declare: cam: SENTENCE". */
+/* Prints the sentence on standard error, as in "rtf declare: cam: SENTENCE". */
 void request_say(const struct request *request, const char *name);
 
-/* Says "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU"; for a program,
- * says a sentence for each thread. */
+/* Prints on standard error what is granted, as in "rtf declare: cam: EDF grants 5ms of each 20ms on
+ * CPUs 0-1, 0.25 of a CPU". For a program, prints such a sentence for each thread. */
 void request_say_grant(const struct request *request);
 
-/* Prints the verdict as a line of JSON. False: standard output cannot be written; see
- * command_is_written. */
+/* Prints the verdict as a line of JSON. False: standard output cannot be written
+ * (command_is_written). */
 bool request_print(const struct request *request);
 
 #endif

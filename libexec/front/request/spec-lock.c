@@ -20,11 +20,11 @@ static int open_spec(const struct client *client, const char *name)
 
 static void is_late(int signal)
 {
-    (void)signal; /* flock(2) ends with EINTR */
+    (void)signal; /* does nothing: the signal only makes flock(2) end with EINTR */
 }
 
-/* Makes SIGALRM end a flock(2) after this time, us; 0: turns SIGALRM off. SIGALRM is repeated every
- * 0.1 s, because the first signal may come just before flock(2) begins. */
+/* Makes SIGALRM end a flock(2) after this time, us. time 0: turns SIGALRM off. SIGALRM comes again
+ * every 0.1 s, because the first signal may come just before flock(2) begins. */
 static void set_alarm(uint64_t time)
 {
     const struct sigaction action = {.sa_handler = time != 0 ? is_late : SIG_DFL};
@@ -45,9 +45,10 @@ static void wait_for_other(const char *name, uint64_t timeout, int fd)
     set_alarm(0);
     close(fd);
     if (!is_over)
-        command_fail(EX_TEMPFAIL,
-                     "%s: another command that changes it has not ended within the time allowed",
-                     name);
+        command_fail(
+            EX_TEMPFAIL,
+            "%s: another command is changing this spec, and has not ended within the time allowed",
+            name);
 }
 
 bool spec_lock(const struct client *client, const char *name, uint64_t timeout, int *lock)

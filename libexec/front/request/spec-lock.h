@@ -1,10 +1,11 @@
-/* Commands of rtf change a spec one after another: a refused change is undone, so no other command
- * may read the refused spec and make its own change from it.
+/* These locks let commands of rtf change a spec only one after another. A command undoes its change
+ * if the broker refuses it. So no other command may read the refused spec and build its own change
+ * on it.
  *
- * A command that changes NAME.json holds a lock on the file (flock(2)). The new file that takes the
- * place of NAME.json must be locked before another command opens the new file. So a command locks
- * the directory while it opens and locks NAME.json, and again while it replaces NAME.json and locks
- * the new file. Other programs take no such locks. */
+ * A command that changes NAME.json holds a lock on the file (flock(2)). A change replaces NAME.json
+ * by a new file. The command must lock the new file before another command opens it. So each
+ * command locks the directory while it opens and locks NAME.json, and also while it replaces
+ * NAME.json and locks the new file. Other programs take no such locks. */
 #ifndef RTF_SPEC_LOCK_H
 #define RTF_SPEC_LOCK_H
 
