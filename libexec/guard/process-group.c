@@ -41,7 +41,7 @@ struct process_group {
     pid_t *lowered;
     ssize_t lowered_count;
     int lowered_from; /* 1 to 99 */
-    bool has_new; /* process_group_resume has found members that are not in `known` */
+    bool has_new;     /* process_group_resume has found members that are not in `known` */
     struct attributes granted;
     struct event starts, *counters; /* counters: the members' CPU time on the other CPUs */
     int count;

@@ -50,8 +50,8 @@ void lower_fixed_priority(const struct target *target, int *policy, int *priorit
     if (!look_at_fixed_priority(target, policy, priority))
         return;
     const struct sched_param lower = {.sched_priority = *priority - 1};
-    (void)sched_setscheduler(
-        target->tid, (*priority > 1 ? *policy : SCHED_OTHER) | SCHED_RESET_ON_FORK, &lower);
+    (void)sched_setscheduler(target->tid,
+                             (*priority > 1 ? *policy : SCHED_OTHER) | SCHED_RESET_ON_FORK, &lower);
 }
 
 void resume_fixed_priority(const struct target *target, int policy, int priority)

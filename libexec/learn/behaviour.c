@@ -5,7 +5,7 @@ enum {
     BUSY_PERCENT = 85,
     /* a busy thread that ran for so much of the time is a hog; another busy thread is starved */
     RAN_PERCENT = 80,
-    RARE = 8,             /* wake-ups; fewer wake-ups show no pattern */
+    RARE = 8, /* wake-ups; fewer wake-ups show no pattern */
     /* a thread with few wake-ups that was ready for at most so much of the time is sleeping */
     HARDLY_PERMILLE = 20,
 };

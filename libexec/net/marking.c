@@ -199,7 +199,8 @@ static int mark_in_child(const struct task *task)
 static enum marking refuse(char *reason, pid_t tid, int ended)
 {
     static const char *const sentences[] = {
-        [TOO_MANY] = "its process has more than 4096 descriptors: attach the thread before it opens them",
+        [TOO_MANY] =
+            "its process has more than 4096 descriptors: attach the thread before it opens them",
         [NO_LOOK] = "the descriptors of its process cannot be read",
         [NO_MARK] = "one of the sockets of its process cannot be marked",
         [NO_CHILD] =

@@ -697,7 +697,7 @@ static void what_a_disk_carries_has_a_block(void **state)
             "has the key \"block\", which must be from 1B to 16777216B");
     refused(
         "{\"disk\": {\"bandwidth\": 1, \"device\": \"/var/rec\"}}",
-        "has the key \"device\", which must be the name of a whole disk, such as \"sda\", and no path");
+        "has the key \"device\", which must be the name of a whole disk, such as \"sda\", and not a path");
     refused("{\"disk\": {\"bandwidth\": 1, \"interface\": \"eth0\"}}",
             "has the key \"interface\", which is unknown there");
 }
