@@ -10,7 +10,7 @@
 void beside_become_learner(uint64_t timeout, bool verbose, char *const command[]);
 
 /* Starts rtf-adapt(1) for the reservation `name`. The new process is no child of this process, has
- * no terminal, and ends with the thread. False with errno. */
+ * no terminal, and ends with the thread. False: errno says why. */
 bool beside_start_adapt(const char *name);
 
 #endif

@@ -15,7 +15,7 @@ struct ready {
     char path[READY_PATH]; /* the value of NOTIFY_SOCKET= for the command */
 };
 
-/* Opens the socket. False with errno. */
+/* Opens the socket. False: errno says why. */
 bool ready_open(struct ready *ready);
 
 /* Reads all messages that have arrived, and passes them on. True: a message has the line READY=1.

@@ -7,7 +7,8 @@
 #include <sys/types.h>
 
 /* Begins to watch a process, which has one thread so far. Returns a descriptor, which is readable
- * when a thread may have a new name; -1 with errno. thread_names_close closes the descriptor. */
+ * when a thread may have a new name; -1: errno says why. thread_names_close closes the
+ * descriptor. */
 int thread_names_open(pid_t process);
 
 /* Returns the id of the first thread whose name matches the pattern (glob(7)); 0: no name matches.

@@ -23,14 +23,14 @@ enum { GROUP_BYTES = 2048 };
  * mount point. */
 enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]);
 
-/* Writes the path of the thread's group below the mount; "/" is the root. False with errno; EILSEQ
- * or ENAMETOOLONG: the path cannot be written into a paragraph. */
+/* Writes the path of the thread's group below the mount; "/" is the root. False: an error that
+ * errno names; EILSEQ or ENAMETOOLONG: the path cannot be written into a paragraph. */
 bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid,
                   char group[static GROUP_BYTES]);
 
 /* group_read reads the first line of a file of a group, and group_write writes such a file. root: a
  * descriptor of the mount. path: the path of the group below the mount; "." is the root group.
- * False with errno. */
+ * False: errno says why. */
 bool group_read(int root, const char *path, const char *file, char *value, size_t size);
 bool group_write(int root, const char *path, const char *file, const char *value);
 

@@ -14,12 +14,12 @@ struct child {
 };
 
 /* Blocks the signals that child_take handles, and opens the signalfd. Call this before child_make.
- * False with errno. */
+ * False: errno says why. */
 bool child_prepare(struct child *child);
 
 /* Makes a child process with this signal mask. The child waits until child_go, and then executes
  * the command. `notify` is the command's NOTIFY_SOCKET=; NULL: the command inherits the variable.
- * False with errno. */
+ * False: errno says why. */
 bool child_make(struct child *child, char **command, const sigset_t *mask, const char *notify);
 void child_go(struct child *child);
 

@@ -64,8 +64,8 @@ bool domains_show(FILE *output, char reason[static DOMAINS_REASON]);
 bool domains_group_has_real_time(const struct domains *domains, const char *path, pid_t except);
 
 /* Writes into the leaf (cpuset-leaf.h) the group that the leaf's members came from, so that
- * domains_drop can return the members to that group. Only version 2 needs this. False with
- * errno. */
+ * domains_drop can return the members to that group. Only version 2 needs this. False: errno says
+ * why. */
 bool domains_note_group(int root, const char *leaf, const char *group);
 
 /* Writes the name of the domain of a CPU: "rtf-3" for CPU 3. Returns `name`. */

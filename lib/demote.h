@@ -27,7 +27,7 @@ struct overrun {
 /* Takes a thread, whose attributes are `now`, out of real-time scheduling. The thread gets the
  * attributes `former`, or becomes an ordinary thread if `former` has a real-time policy. *overrun:
  * before the call, an earlier overrun of the thread, which the thread has paid back by now; after
- * the call, the overrun at this demotion. -1 with errno. */
+ * the call, the overrun at this demotion. -1: errno says why. */
 int demote(pid_t tid, const struct attributes *now, const struct attributes *former,
            struct overrun *overrun);
 void demote_to_ordinary(pid_t tid, const struct attributes *now);

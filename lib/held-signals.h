@@ -12,8 +12,8 @@ struct held_signals {
     int fd;
 };
 
-/* Blocks fatal signals. A signal that was ignored or blocked before stays ignored or blocked. False
- * with errno. */
+/* Blocks fatal signals. A signal that was ignored or blocked before stays ignored or blocked.
+ * False: errno says why. */
 bool signals_hold(struct held_signals *signals);
 
 /* Restores the signal mask. If a fatal signal has arrived meanwhile, the program ends in this

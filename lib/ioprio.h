@@ -11,7 +11,7 @@
  * of the class, which mostly have level 4, the default of ionice(1) and systemd. */
 enum { IOPRIO_RAISED = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT | 7 };
 
-/* Returns the I/O priority that was set for the thread; -1 with errno. If the class is "none",
+/* Returns the I/O priority that was set for the thread; -1: errno says why. If the class is "none",
  * returns 0: the caller sets the priority again later, and then the kernel accepts this class only
  * with level 0. */
 static inline int ioprio_of(pid_t tid)

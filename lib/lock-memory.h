@@ -31,8 +31,9 @@ static inline bool memory_is_unlimited(void)
 }
 
 /* Both functions lock present memory, and also future memory if later allocations cannot fail
- * because of the limit. how: 0 or MCL_ONFAULT. False with errno. memory_lock is for a process that
- * keeps CAP_IPC_LOCK. memory_lock_without_power is for a process that will drop CAP_IPC_LOCK. */
+ * because of the limit. how: 0 or MCL_ONFAULT. False: errno says why. memory_lock is for a process
+ * that keeps CAP_IPC_LOCK. memory_lock_without_power is for a process that will drop
+ * CAP_IPC_LOCK. */
 static inline bool memory_lock(int how)
 {
     return mlockall(MCL_CURRENT | (memory_is_unlimited() || may_lock_memory() ? MCL_FUTURE : 0) |

@@ -51,8 +51,8 @@ struct process_budget {
  * too long, because these two programs serve all users. */
 enum { PROCESS_MEMBERS_MAX = 512 };
 
-/* Opens the root of the hierarchy. -1 with errno. budget_hierarchy_got returns BUDGET_HIERARCHY if
- * the launcher has passed this descriptor, or -1 with errno. */
+/* Opens the root of the hierarchy. -1: errno says why. budget_hierarchy_got returns
+ * BUDGET_HIERARCHY if the launcher has passed this descriptor, or -1: errno says why. */
 int budget_hierarchy_open(void);
 int budget_hierarchy_got(void);
 
@@ -70,20 +70,20 @@ bool budget_record_is_left(void);
 void budget_group_name(pid_t process, uint64_t started_by, char name[static BUDGET_GROUP_BYTES]);
 
 /* Makes the group if it does not exist, and moves the process with all its threads into it. The
- * caller owns the descriptor of the group. -1 with errno. */
+ * caller owns the descriptor of the group. -1: errno says why. */
 int budget_group_make(int hierarchy, const char *name, pid_t process);
 
 /* Bounds the CPU time of the members, and replaces an earlier bound. *counter: a descriptor that
  * becomes readable each time the members together have used budget->runtime more of budget->cpu.
  * Then the guard has to act. The caller owns the descriptor. *counter = -1: the kernel itself
- * bounds the group, and needs no guard. False with errno. */
+ * bounds the group, and needs no guard. False: errno says why. */
 bool budget_group_bound(int group, const struct process_budget *budget, int *counter);
 
 /* Opens an existing group. -1 with errno: ENOENT if there is no such group. */
 int budget_group_open(int hierarchy, const char *name);
 
-/* Returns the number of members, and their thread ids in an array that the caller frees. -1 with
- * errno. */
+/* Returns the number of members, and their thread ids in an array that the caller frees. -1: errno
+ * says why. */
 ssize_t budget_group_members(int group, pid_t **tids);
 
 /* Moves all members to the root, and removes the group. False with errno: a member that is ending
@@ -99,7 +99,7 @@ void budget_groups_sweep(int hierarchy, void (*gone)(const char *name));
 /* Opens an event that becomes readable each time the members together have used `nanoseconds` more
  * of this CPU, counted between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps
  * two pages, see task-events.h. The event of budget_starts_open becomes readable each time a member
- * starts a thread or process on this CPU. -1 with errno. */
+ * starts a thread or process on this CPU. -1: errno says why. */
 int budget_counter_open(int group, int cpu, uint64_t nanoseconds);
 int budget_starts_open(int group, int cpu);
 

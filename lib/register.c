@@ -213,7 +213,7 @@ int register_lock(const char *name)
 /* ---- this broker's entry ---- */
 
 /* Makes this broker's entry. Makes the directory again if another program has just removed the
- * directory with its last entry. -1 with errno. */
+ * directory with its last entry. -1: errno says why. */
 static int take_in_register(void)
 {
     for (int tries = 0; tries < TRIES; tries++) {

@@ -14,11 +14,11 @@
 bool retry_again(int tries);
 
 /* Calls sched_setattr(2) with the policy and parameters of *wanted, and repeats the call after a
- * temporary error. Does not set the CPUs of *wanted. -1 with errno. */
+ * temporary error. Does not set the CPUs of *wanted. -1: errno says why. */
 int retry_set(pid_t tid, const struct attributes *wanted);
 
-/* Like thread_attributes, but repeats the call after a temporary error. False with errno; ESRCH:
- * the thread has ended. */
+/* Like thread_attributes, but repeats the call after a temporary error. False: errno says why;
+ * ESRCH: the thread has ended. */
 bool retry_get(pid_t tid, struct attributes *now);
 
 #endif

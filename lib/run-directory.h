@@ -19,7 +19,7 @@
 #define RUN_DIRECTORY_MODE (S_ISVTX | 0711)
 
 /* Makes the directory if it is missing, and keeps other programs from removing it. Returns a
- * descriptor; -1 with errno. */
+ * descriptor; -1: errno says why. */
 int run_directory_hold(void);
 
 /* Ends the use of the directory, and removes it if it is empty and nobody else uses it. held: from

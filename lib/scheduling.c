@@ -256,7 +256,7 @@ static struct before_promotion measure_before(const struct identity *identity)
 /* Sets the attributes, and tries for 2 ms if the kernel refuses. On PREEMPT_RT, a thread that holds
  * a lock in the kernel is bound to its CPU (migrate_disable), whatever its affinity, and the kernel
  * refuses SCHED_DEADLINE to a bound thread. If the thread is preempted meanwhile, the refusal lasts
- * long. *before: the values before the last try. False with errno. */
+ * long. *before: the values before the last try. False: errno says why. */
 static bool set_once_unbound(const struct identity *identity, const struct attributes *wanted,
                              struct before_promotion *before)
 {

@@ -48,18 +48,18 @@ const char *policy_name(enum policy policy);
 bool policy_is_real_time(enum policy policy);
 bool policy_from_name(const char *name, enum policy *policy);
 
-/* Opens a pidfd, which becomes readable when the thread ends. -1 with errno; ESRCH: no such thread.
- * Before Linux 6.9 the pidfd of a thread that does not lead its process is the pidfd of the
+/* Opens a pidfd, which becomes readable when the thread ends. -1: errno says why; ESRCH: no such
+ * thread. Before Linux 6.9 the pidfd of a thread that does not lead its process is the pidfd of the
  * process. */
 int thread_open(pid_t tid);
 bool thread_has_ended(int pidfd);
 
 /* Opens a pidfd and reads the thread's owner and whether it is a kernel thread; with_start: also
  * its start. Other members may stay 0: since Linux 6.13, reading less is cheaper. Returns the
- * pidfd, or -1 with errno; ESRCH: no such thread, or it has ended. */
+ * pidfd, or -1: errno says why; ESRCH: no such thread, or it has ended. */
 int thread_find(pid_t tid, bool with_start, struct identity *identity);
 
-/* These functions read the identity of a thread. False with errno; ESRCH: no such thread.
+/* These functions read the identity of a thread. False: errno says why; ESRCH: no such thread.
  * thread_identify fills all members, thread_look all members except process and uids, and
  * thread_owner only process and uids. Each call costs 10 us, because the kernel formats text; only
  * thread_owner with a pidfd (-1: none) is cheaper, from Linux 6.13 on. */

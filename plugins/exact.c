@@ -262,16 +262,16 @@ void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
 {
     if (fits_nowhere(exact, timing))
         answer_never(out,
-                     "by the %s the task does not fit even on an empty CPU: %" PRIu64
+                     "by the %s, the task does not fit even on an empty CPU: %" PRIu64
                      "us in %" PRIu64 "us",
                      exact->name, timing->runtime, timing->deadline);
     else if (why->outcome != TOO_MUCH)
         refuse_test(exact, why, out);
     else if (nearest > 0)
-        answer_no(out, "by the %s a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked",
+        answer_no(out, "by the %s, a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked",
                   exact->name, nearest, timing->runtime);
     else
-        answer_no(out, "by the %s no CPU can run the task beside the other tasks there",
+        answer_no(out, "by the %s, no CPU can run the task beside the other tasks there",
                   exact->name);
 }
 
@@ -348,7 +348,7 @@ bool exact_judge(const struct exact *exact, const struct request *request,
     else if (why.outcome != TOO_MUCH)
         refuse_test(exact, &why, out);
     else
-        answer_no(out, "by the %s tasks on %s would miss deadlines", exact->name,
+        answer_no(out, "by the %s, tasks on %s would miss deadlines", exact->name,
                   cpu_name(&exact->books->cpus, why.cpu, name));
     if (candidate.timing.period != 0)
         answer_nearest(out, nearest_load(exact, request, &candidate));

@@ -58,8 +58,9 @@ static const char *fixed_accept(const struct request *request, struct paragraph_
     else if (!cpus_keep_within(&fixed.ranked.books.cpus, request, out))
         return NULL;
     else if ((cpu = choose(key, old)) == NULL)
-        answer_no(out, "on every CPU, other priorities than %u have taken all levels %d-%d", key,
-                  fixed.ranked.levels.low, fixed.ranked.levels.high);
+        answer_no(out,
+                  "on every CPU, threads with other priorities than %u occupy all levels %d-%d",
+                  key, fixed.ranked.levels.low, fixed.ranked.levels.high);
     else if (request->runtime > request->max_runtime) {
         answer_above(out, request, request->max_runtime);
         answer_nearest(out, request->max_runtime);

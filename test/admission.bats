@@ -147,7 +147,7 @@ declines() {
     spec 1 2000 10000 deadline=4000; spec 2 2000 10000 deadline=6000; spec 3 2000 10000 deadline=8000; is no nearest=933
     start edf partition=unthrottled admission=demand fair_server=0us
     spec 1 2000 10000 deadline=4000; spec 2 2000 10000 deadline=6000; spec 3 5000 10000 deadline=8000
-    is no nearest=4000 "reason=by the processor demand a runtime of 4000us fits, 5000us asked"
+    is no nearest=4000 "reason=by the processor demand, a runtime of 4000us fits, 5000us asked"
     spec 3 4001 10000 deadline=8000; is no nearest=4000
     spec 3 4000 10000 deadline=8000; is ok
     spec 4 1501 10000; is no nearest=1500; spec 4 1500 10000; is ok; spec 5 2 10000; is no nearest= retry= # 0.95
@@ -167,11 +167,11 @@ declines() {
 @test "rta admits sets that the hyperbolic bound refuses, to the microsecond" {
     start rm; spec 1 3000 7000; spec 2 3000 12000; spec 3 5000 20000; is no
     start rm admission=rta fair_server=0us; spec 1 3000 7000; spec 2 3000 12000
-    spec 3 6000 20000; is no nearest=5000 "reason=by the response times a runtime of 5000us fits, 6000us asked"
+    spec 3 6000 20000; is no nearest=5000 "reason=by the response times, a runtime of 5000us fits, 6000us asked"
     spec 3 5001 20000; is no nearest=5000
     spec 3 5000 20000 deadline=19999; is no nearest=4999
     spec 3 5000 20000 deadline=20000; is ok runtime=5000 # its response time is exactly 20 ms
-    spec 4 1 20000; is no nearest= "reason=by the response times no CPU can run the task beside the other tasks there"
+    spec 4 1 20000; is no nearest= "reason=by the response times, no CPU can run the task beside the other tasks there"
     spec 3 4000 20000; is ok; spec 4 1001 20000; is no nearest=1000 # a changed task; of two tasks with one period, the earlier task comes first
     spec 4 1000 20000; is ok; spec 1 3001 7000; is no nearest=3000
 }
@@ -364,7 +364,7 @@ declines() {
     for above in policy=deadline 'policy=fifo priority=31' 'policy=rr priority=97'; do
         # shellcheck disable=SC2086 # two words
         ask op=load task=9 cpus=0 $above runtime=3000 period=30000 deadline=30000 commit=if-ok
-        is no nearest=2000 "reason=by the response times tasks on CPU 0 would miss deadlines"
+        is no nearest=2000 "reason=by the response times, tasks on CPU 0 would miss deadlines"
         # shellcheck disable=SC2086
         ask op=load task=9 cpus=0 $above runtime=2000 period=30000 deadline=30000 commit=if-ok; is ok
         spec 1 2001 40000 deadline=4000; is no nearest=2000

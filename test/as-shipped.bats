@@ -247,11 +247,11 @@ sentence() {
     told '.grant.plugin == "EDF"' "$(spec $BOB cam '{"runtime": "4ms", "period": "10ms"}')"
     as $BOB rm "$SPECS/$BOB/cam.json"
     eventually test ! -e "$SPECS/$BOB/cam.verdict"
-    sentence "EDF refused: *, 0.48* asked; a runtime of at most *us would fit; FP, which tests nothing, refused: needs a priority" $BOB cam '{"runtime": "4400us", "period": "9ms"}'
+    sentence "EDF refused: *, 0.48* asked; a runtime of at most *us would fit; FP, which makes no schedulability test, refused: needs a priority" $BOB cam '{"runtime": "4400us", "period": "9ms"}'
     rule="acl.conf:*: - EDF max_user_threads tick: $most used, 1 asked, tick allows $most"
-    sentence "access refused: $rule; FP, which tests nothing, refused: needs a priority" $ALICE cam '{"runtime": "100us", "period": "1ms"}'
+    sentence "access refused: $rule; FP, which makes no schedulability test, refused: needs a priority" $ALICE cam '{"runtime": "100us", "period": "1ms"}'
     sentence "FP refused: the plugin enforces runtimes: the runtime must be at least 100us, and *; $rule" $ALICE cam '{"runtime": "99us", "period": "1ms", "priority": 15}'
     told '.grant.plugin == "FP"' "$(spec $ALICE cam '{"runtime": "100us", "period": "1ms", "priority": 15}')"
-    sentence "EDF refused: * left when other users' threads overrun ($most times *; FP, which tests nothing, refused: needs a priority" $BOB cam '{"runtime": "100us", "period": "1ms"}'
+    sentence "EDF refused: * left when other users' threads overrun ($most times *; FP, which makes no schedulability test, refused: needs a priority" $BOB cam '{"runtime": "100us", "period": "1ms"}'
     told '.grant.plugin == "FP"' "$(spec $BOB cam '{"runtime": "100us", "period": "1ms", "priority": 15}')"
 }

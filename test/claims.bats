@@ -184,7 +184,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     refuses_line 'X edf - - resource=cpu capacity=1' 'resource= takes the name of a resource'
     refuses_line 'X edf - - resource=units' 'resource=units needs capacity='
     refuses_line 'X edf - - resource=units capacity=0' 'capacity= takes a whole number above 0'
-    refuses_line 'X edf 1-9 0 resource=units capacity=1' 'a line with resource=units needs - for its priorities and - for its CPUs'
+    refuses_line 'X edf 1-9 0 resource=units capacity=1' 'a line with resource=units must have "-" as its priorities and "-" as its CPUs'
     refuses_line 'X edf - 0 capacity=1' 'capacity= needs the word resource= on the same line'
     refuses_line 'X edf - -' 'the CPUs must be "all" or a list such as'
     refuses_line 'X edf - - resource=units capacity=1 partition=cpuset' 'partition=, confine=, enforce=, hrtick= and threshold= are for CPU time'

@@ -329,7 +329,7 @@ END_OF_EXPERIMENT
     broker_start
     as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
     [ "$(of '.threads.a.granted | tojson')" = '{"period":0.1,"runtime":0.02,"share":0.2}' ]
-    grep -q '^a: granted 20ms/100ms; got 0\.[12][0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
+    grep -q '^a: granted 20ms/100ms; got 0\.[12][0-9]* of a CPU, never without CPU time for more than [0-9.]*ms$' said
     eventually no_specs
     experiment 1 a='"reservation": {"runtime": "99ms", "period": "100ms", "plugin": "EDF"}' >e.json
     fails 65 'rtf-muse: thread a: the reservation was not granted: EDF refused: *' as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o other
@@ -514,19 +514,19 @@ has_instance() { in_tracefs ls instances | grep -q "rtf-watch-$1-"; }
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "10ms", "period": "20ms"' >e.json
     server 1 5000 20000 0 1000 2500 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
-    grep -q '^a: granted 10ms/20ms; got 0.2500 of a CPU, never silent for more than 15ms$' said
+    grep -q '^a: granted 10ms/20ms; got 0.2500 of a CPU, never without CPU time for more than 15ms$' said
     grep -q '^a: got 50.0 % less than granted$' said
-    run grep 'the longest silence exceeds' said
+    run grep 'the longest time without CPU time exceeds' said
     [ "$status" -eq 1 ]
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4.5}}}' >out/run.json
     "$MUSE" analyse out | grep -q '^a: got 50.0 % less than granted$'
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 5}}}' >out/run.json
     "$MUSE" analyse out >said
     grep -q '^a: the kernel gave the granted time; in part of that time the thread did less work than at its best$' said
-    run grep -e 'less than granted' -e 'the longest silence exceeds' said
+    run grep -e 'less than granted' -e 'the longest time without CPU time exceeds' said
     [ "$status" -eq 1 ]
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "9ms"' >out/experiment.json
-    "$MUSE" analyse out | grep -q '^a: the longest silence exceeds 2 (P - Q) = 8ms and a tick of 4ms$'
+    "$MUSE" analyse out | grep -q '^a: the longest time without CPU time exceeds 2 (P - Q) = 8ms and a tick of 4ms$'
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "5ms", "period": "20ms"' >out/experiment.json
     [ "$("$MUSE" analyse out | grep -c '^a: ')" -eq 1 ]
 }
@@ -535,23 +535,23 @@ has_instance() { in_tracefs ls instances | grep -q "rtf-watch-$1-"; }
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "1ms", "period": "2ms", "nominal": "10ms"' >e.json
     server 1 1000 2000 0 10000 400 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
-    grep -q '^a: granted 1ms/2ms; got .*, never silent for more than 10ms$' said
+    grep -q '^a: granted 1ms/2ms; got .*, never without CPU time for more than 10ms$' said
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4}}}' >out/run.json
     "$MUSE" analyse out >said
-    no grep 'the longest silence exceeds' said
+    no grep 'the longest time without CPU time exceeds' said
     # With twice the period each job waits for 30 ms.
     server 1 1000 4000 0 10000 200 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 2}}}' >out/run.json
     "$MUSE" analyse out >said
-    grep -qx 'a: the longest silence exceeds 11 (P - Q) = 11ms and a tick of 4ms' said
+    grep -qx 'a: the longest time without CPU time exceeds 11 (P - Q) = 11ms and a tick of 4ms' said
     # The samples of a command were far apart.
     for apart in 0.02 0.01; do
         command jq -n --argjson apart $apart '{tick: 0.004, threads: {a: {cpu_time: 2, looked_every: $apart}}}' >out/run.json
         "$MUSE" analyse out >"said.$apart"
     done
-    no grep 'the longest silence exceeds' said.0.02
-    grep -qx 'a: the longest silence exceeds 11 (P - Q) = 11ms and a tick of 4ms, and the 10ms between two samples' said.0.01
+    no grep 'the longest time without CPU time exceeds' said.0.02
+    grep -qx 'a: the longest time without CPU time exceeds 11 (P - Q) = 11ms and a tick of 4ms, and the 10ms between two samples' said.0.01
 }
 
 @test "muse run: jobs that watch the clock are of one length, however often the thread is interrupted, and marks touch no new page" {
@@ -634,7 +634,7 @@ is_kept() { # HOW-MANY
         s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
         h1: {phases: {c0: {loops: 20000}}}, h2: {phases: {c0: {loops: 20000}}}}}' >e.json
     as $ALICE env USER=$ALICE "$MUSE" run --spool "$SPOOL" e.json -o out >said
-    grep -q '^c: granted 20ms/100ms; got 0\.\(19\|20\)[0-9]* of a CPU, never silent for more than [0-9.]*ms$' said
+    grep -q '^c: granted 20ms/100ms; got 0\.\(19\|20\)[0-9]* of a CPU, never without CPU time for more than [0-9.]*ms$' said
     grep -q "^c: its CPU time was sampled, at worst every [0-9.]*ms, which limits the accuracy; root can use the scheduler's events$" said
     grep -q '^s: slept for [34]' said
     [ "$(of '.threads.c | .supply.lower.alpha >= 0.19 and .supply.upper.alpha <= 0.21')" = true ]
@@ -652,7 +652,7 @@ is_kept() { # HOW-MANY
     jq '.threads.a.calibrated_job *= 2 | .threads.a.cpu_time *= 3 | .threads.b.cpu_time *= 3' out/run.json >run.json
     mv run.json out/run.json
     "$MUSE" analyse out >said
-    grep -Eq '^a: a job alone before the run took [0-9.]*us, the shortest in the run took [0-9.]*us$' said
+    grep -Eq '^a: one job alone, before the run, took [0-9.]*us; the shortest job in the run took [0-9.]*us$' said
     grep -Eq '^a: jobs differ in length: the shortest took [0-9.]*us, their mean CPU time is [0-9.]*us; this lowers alpha$' said
     run grep -E '^b: jobs differ in length' said
     [ "$status" -eq 1 ]

@@ -95,7 +95,7 @@ static void tell_errors(int errors, void (*tell)(const char *sentence))
         close(errors);
 }
 
-/* Returns the number of tasks that are reserved for, up to the first refusal. */
+/* Returns how many tasks got a reservation before the first refusal. */
 static uint32_t listen_to_holders(const struct gang *gang, FILE *said, bool *refused,
                                   void (*tell)(const char *sentence))
 {

@@ -1,7 +1,8 @@
 /* rtf-slurm-hold OPTION JOB.STEP SPOOL: reserves on this node for one task of a Slurm step, before
  * the step starts. rtf-slurm-hold ends when the task has taken the reservation over (gang.h).
  *
- * This process is the thread of the reservation, so the reservation ends with this process. */
+ * Until the task takes the reservation over, this process is the thread of the reservation. If this
+ * process ends before, the reservation ends, too. */
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts the child. False with errno. */
+/* Starts the child. False: errno says why. */
 bool srun_end_watch(uint32_t job, uint32_t step);
 
 /* Ends the child. Call this when srun ends in an orderly way. */

@@ -174,7 +174,8 @@ int64_t client_until(uint64_t microseconds)
                : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (int64_t)microseconds;
 }
 
-/* Returns a timer that ends at `until`; if `until` is 0, the timer never ends. -1 with errno. */
+/* Returns a timer that ends at `until`; if `until` is 0, the timer never ends. -1: errno says
+ * why. */
 static int start_timer(int64_t until)
 {
     struct itimerspec timer = {
@@ -225,8 +226,8 @@ static bool user_ok(const char *user)
     return length > 0 && length <= NAME_MAX && user[0] != '.' && strchr(user, '/') == NULL;
 }
 
-/* Opens the directory specs/USER. False with errno; ENOENT: there is no such directory; EPERM: the
- * directory belongs to another user. */
+/* Opens the directory specs/USER. False: errno says why; ENOENT: there is no such directory; EPERM:
+ * the directory belongs to another user. */
 static bool open_own(struct client *client, const char *user)
 {
     struct stat status;

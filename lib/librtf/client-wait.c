@@ -121,7 +121,7 @@ static bool set_watches(const struct client *client, const struct client_wait *w
            (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch));
 }
 
-/* Makes an inotify instance for this wait, with its watches. False with errno; the caller has
+/* Makes an inotify instance for this wait, with its watches. False: errno says why; the caller has
  * nothing to close. */
 static bool begin_own_watch(const struct client *client, const struct client_wait *wait,
                             struct client_watch *watch)

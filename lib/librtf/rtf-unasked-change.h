@@ -8,7 +8,8 @@
  * changed, the function makes one system call and takes no lock. */
 void own_refresh(struct rtf_spec_own *spec);
 
-/* Reads the verdict if it is newer than the last one. The caller holds the spec's lock. */
+/* Reads the verdict if it is newer than the verdict that was read last. The caller holds the spec's
+ * lock. */
 void own_look_for_changes(struct rtf_spec_own *spec, struct client *client);
 
 #endif

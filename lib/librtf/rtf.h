@@ -132,8 +132,8 @@ int rtf_fd(struct rtf_connection *connection);
  * has ended, a plugin has moved a reservation, the broker has stopped, an administrator has revoked
  * a reservation, a spec has expired, or another program has changed or removed the file.
  * rtf_spec_result and the getters return the new state: see rtf(3), WHAT HAPPENS TO A RESERVATION.
- * Does not wait. Returns RTF_OK, or RTF_CONNECTION_ERR if no broker runs; then rtf_fd stays silent
- * until a broker runs again and has written a verdict. */
+ * Does not wait. Returns RTF_OK, or RTF_CONNECTION_ERR if no broker runs; then rtf_fd does not
+ * become readable before a broker runs again and has written a verdict. */
 enum rtf_result rtf_process(struct rtf_connection *connection);
 
 /* ---- parameters (Table 3) ---- */

@@ -57,7 +57,8 @@ static struct disk open_disk(const char *word)
     return disk;
 }
 
-/* times: ns of each read. When the table of a size is full, this size has enough reads. */
+/* times: how long each read took, ns. When the table of a size is full, this size has enough
+ * reads. */
 static uint64_t times[SIZES][READS];
 static size_t counts[SIZES];
 

@@ -55,9 +55,9 @@ static bool is_raised(pid_t process)
     return one != NULL && thread_is(process, one->started_by);
 }
 
-/* Opens limited->process if it had started by limited->started_by. Returns a pidfd, which is
- * readable once the whole process has ended: the first thread may have ended before. -1 with errno;
- * ESRCH: another process has the id. */
+/* Opens limited->process if the process started at the time limited->started_by or earlier. Returns
+ * a pidfd, which is readable once the whole process has ended: the first thread may have ended
+ * before. -1: errno says why; ESRCH: another process has the id. */
 static int open_process(const struct limited *limited, struct identity *identity)
 {
     const int pidfd = (int)syscall(SYS_pidfd_open, limited->process, 0);

@@ -95,7 +95,7 @@ static bool set(const struct kernel_setting *setting, const char *value, char *r
 /* ---- the record ---- */
 
 /* Opens and locks the file of the record. Another broker may remove the file before the lock is
- * taken, so in this case the path is opened again. -1 with errno. */
+ * taken, so in this case the path is opened again. -1: errno says why. */
 static int open_locked(const char *path, int flags)
 {
     for (;;) {

@@ -24,13 +24,13 @@ bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[stati
 
 /* one_shot_print prints the paragraph without its closing empty line. one_shot_close prints the
  * empty line once the thread is attached. Otherwise rtf-detach at the other end of a pipe could
- * detach the thread before it is attached. False with errno. */
+ * detach the thread before it is attached. False: errno says why. */
 bool one_shot_print(const struct identity *identity, const struct attributes *attributes,
                     const char *group);
 bool one_shot_close(void);
 
-/* True: the caller's call was pending, and this function has slept until the caller can make the
- * call again. */
+/* done: the result of an attempt to change a thread. If `done` is APPLY_PENDING, sleeps until the
+ * kernel can accept the change, and returns true: the caller tries again. */
 bool one_shot_wait_pending(enum apply_result done);
 
 #endif

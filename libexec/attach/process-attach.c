@@ -74,9 +74,10 @@ static bool is_recorded(const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Records the members before any of them is changed. A thread that is started later is not
- * recorded, because it begins with the attributes of the thread that starts it. False with errno;
- * E2BIG: the process has too many threads. */
+/* Records the members before any of them is changed. A thread that is started later needs no
+ * record. It has no former attributes of its own, because it begins with the attributes of the
+ * thread that starts it. False: an error that errno names; E2BIG: the process has too many
+ * threads. */
 static bool record_members(const char *name, int group)
 {
     pid_t *tids = NULL;

@@ -20,13 +20,13 @@
 /* Opens an event on thread `tid`. poll(2) reports POLLHUP when the thread ends. With `execs`,
  * poll(2) reports POLLIN after each execve(2). Without `execs`, poll(2) reports POLLIN when the
  * thread begins or ceases to run between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The
- * caller maps two pages of the descriptor, and owns it. -1 with errno. */
+ * caller maps two pages of the descriptor, and owns it. -1: errno says why. */
 int task_events_open(pid_t tid, bool execs);
 
-/* Opens an event that becomes readable each time the thread has had `microseconds` more of CPU
- * time between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps two pages of
- * the descriptor, one for records, and owns it. read(2) returns the total CPU time counted, in
- * ns. -1 with errno. */
+/* Opens an event that becomes readable each time the thread has had `microseconds` more of CPU time
+ * between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps two pages of the
+ * descriptor, one for records, and owns it. read(2) returns the total CPU time counted, in ns. -1:
+ * errno says why. */
 int cpu_budget_open(pid_t tid, uint64_t microseconds);
 
 #endif

@@ -36,7 +36,7 @@ void dispatch_overflow(struct user *user);
  * to the next reader, and looks again at the reservations that waited for a report. */
 void dispatch_reader_lost(struct user *user, const char *why);
 
-/* Call this before the first request. False with errno. */
+/* Call this before the first request. False: errno says why. */
 bool dispatch_prepare(void);
 
 #endif

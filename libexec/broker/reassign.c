@@ -42,7 +42,7 @@ void reassign_take(int plugin, const struct plugin_event *event)
         if (!plugin_is_releasing(plugin, event->task))
             plugin_fail(
                 plugin,
-                "it moved a task of another plugin, or moved a task to a CPU or priority outside its line");
+                "it moved a task of another plugin, or moved a task to a CPU or priority that is not on the plugin's line of plugins.conf");
         return;
     }
     move(event, grant, &moved);

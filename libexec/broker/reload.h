@@ -5,7 +5,7 @@
 #include "acl.h"
 #include "reservation.h"
 
-/* Puts the new rules in force, and charges all grants under the new rules. */
+/* Makes the new rules the valid rules, and charges all grants under these rules. */
 void reload_rules(struct acl *acl);
 
 /* Call this after reload_rules. If an owner is no member of the broker's group any more and no rule

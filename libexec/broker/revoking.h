@@ -21,8 +21,8 @@
 /* Call this before the broker gives up privileges. False: *reason says why. */
 bool revoking_open(char reason[static REASON_BYTES]);
 
-/* From now on the broker obeys orders, including orders that have come since revoking_open. False
- * with errno. */
+/* From now on the broker obeys orders, including orders that have come since revoking_open. False:
+ * errno says why. */
 bool revoking_start(void);
 
 /* Call this when a reservation in the state RESERVATION_WITHDRAWN has lost its grant. Sends

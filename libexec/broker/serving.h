@@ -12,7 +12,7 @@ void serving_configure(const char *config);
 
 void serving_catch_signals(void);
 
-/* Forks the launcher, and listens to it. False with errno. */
+/* Forks the launcher, and listens to it. False: errno says why. */
 bool fork_launcher(bool in_background);
 
 /* Takes one turn: sends what is waiting, waits for events, and handles them. */

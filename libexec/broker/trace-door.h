@@ -14,7 +14,7 @@
 bool trace_door_open(char reason[static REASON_BYTES]);
 
 /* From now on the broker answers connections, including connections that were made since
- * trace_door_open. False with errno. */
+ * trace_door_open. False: errno says why. */
 bool trace_door_start(void);
 
 /* Call this when the account is known: answers the connections that wait for this account. */

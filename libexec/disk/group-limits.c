@@ -32,7 +32,7 @@ static struct limit lesser(struct limit one, struct limit other)
     return is_one ? one : other;
 }
 
-/* Reads a limit of one group. False with errno. A group has no such file if the controller is
+/* Reads a limit of one group. False: errno says why. A group has no such file if the controller is
  * turned off for the group, or if the group is the root. */
 static bool read_limit(int root, const char *group, const struct kind *kind, struct limit *limit)
 {

@@ -88,8 +88,8 @@ static bool hold(char reason[static SERVE_REASON])
 
 /* ---- notes ---- */
 
-/* Reads a note. -1 with errno. ENODATA: the group has no such note. ENOENT: there is no such group.
- * Another error: the note cannot be read. */
+/* Reads a note. -1: errno says why. ENODATA: the group has no such note. ENOENT: there is no such
+ * group. Another error: the note cannot be read. */
 static ssize_t get_note(const char *group, const char *name, char value[static GROUP_BYTES])
 {
     const int fd = openat(root, group, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -232,7 +232,7 @@ static bool make(const char *group, char *reason)
 }
 
 /* Calls do_with for every group in the root that is not rtf's, with the group's own weight on this
- * disk (0: the group has no weight of its own). False with errno. */
+ * disk (0: the group has no weight of its own). False: errno says why. */
 static bool each_rival(const char *number,
                        void (*do_with)(const char *group, const char *number, unsigned weight))
 {

@@ -145,7 +145,7 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
     return true;
 }
 
-/* This way needs CAP_SYS_NICE, to change other users' threads, and to set the class RT. */
+/* Raising threads needs CAP_SYS_NICE, to change other users' threads, and to set the class RT. */
 const struct way by_priority = {.hold = hold,
                                 .begin = begin,
                                 .end = end,

@@ -11,8 +11,8 @@
 bool hold_know(const char *word);
 
 /* Raises a thread when it is bound. Unbinding lowers the thread, and all threads that inherited its
- * raised priority. In this way a class has no rate and no share. settle lowers every thread that no
- * request has named. dissolve lowers all threads. */
+ * raised priority. With I/O priorities, a class has no rate and no share. settle lowers every
+ * thread that no request has named. dissolve lowers all threads. */
 extern const struct way by_priority;
 
 #endif

@@ -45,7 +45,7 @@ struct followed {
     size_t count;
 };
 
-/* Opens the pipe `grants`. False with errno. */
+/* Opens the pipe `grants`. False: errno says why. */
 bool followed_open(struct followed *followed);
 
 /* Takes what an observation of the process says about its threads. is_short: the process has ended

@@ -23,8 +23,8 @@ struct keeper_order {
     bool is_silent; /* the keeper prints no refusal, because an earlier keeper has printed it */
 };
 
-/* Starts a keeper, and returns its process; -1 with errno. The keeper writes to the pipe `grants`
- * when the reservation is granted. */
+/* Starts a keeper, and returns its process; -1: errno says why. The keeper writes to the pipe
+ * `grants` when the reservation is granted. */
 pid_t keeper_start(const struct keeper_order *order, int grants);
 
 /* Reads from the pipe which thread's reservation is granted; 0: the pipe is empty. Does not

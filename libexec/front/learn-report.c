@@ -20,7 +20,7 @@ const char *learn_report_word(enum behaviour behaviour)
         [BEHAVIOUR_STARVED] =
             "starved: it never sleeps, and waits for a CPU; give it room, and learn again",
         [BEHAVIOUR_SLEEPING] = "sleeping: it has hardly run",
-        [BEHAVIOUR_TOO_FAST] = "too-fast: it wakes up too often for a look each millisecond",
+        [BEHAVIOUR_TOO_FAST] = "too-fast: it wakes up too often to be observed once a millisecond",
         [BEHAVIOUR_PERIODIC] = ""};
     return texts[behaviour];
 }

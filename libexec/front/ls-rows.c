@@ -102,7 +102,7 @@ static void add_own(const char *user, const struct own_spec *spec)
         row->left = left_since(row, spec->file);
 }
 
-/* Adds the rows of a user from the user's directory. False with errno. */
+/* Adds the rows of a user from the user's directory. False: errno says why. */
 static bool read_user(int specs, const char *user)
 {
     static const struct own_specs_listener listener = {is_wanted, add_own};

@@ -159,7 +159,7 @@ static void load(void)
     sums.position.counted = json_integer_value(json_object_get(sums.all, "counted"));
 }
 
-/* Writes the sums into their file. False with errno. */
+/* Writes the sums into their file. False: errno says why. */
 static bool save(void)
 {
     json_object_set_new(sums.all, "first", json_string(sums.position.first));
@@ -174,8 +174,8 @@ static bool save(void)
            renameat(sums.state, new_name, sums.state, file_name) == 0;
 }
 
-/* Opens state/, which must belong to root, and waits until no other run has it locked. False with
- * errno. */
+/* Opens state/, which must belong to root, and waits until no other run has it locked. False: errno
+ * says why. */
 static bool open_state(int root)
 {
     struct stat status;

@@ -76,7 +76,7 @@ static int unpack(const char *program, int packed, pid_t *process)
     return ends[0];
 }
 
-/* Opens a file of the log, and refuses a file that a user can have made. False with errno. */
+/* Opens a file of the log, and refuses a file that a user can have made. False: errno says why. */
 static bool stream_open(struct stream *stream, const char *name)
 {
     struct stat status;

@@ -19,7 +19,7 @@
 
 enum {
     SAMPLING = 1000000, /* ns: the least time between two samples of the thread */
-    LOOKS = 5000000     /* ns: the least time between two looks at its jobs */
+    LOOKS = 5000000     /* ns: the least time between two looks at the thread's jobs */
 };
 
 static struct {

@@ -140,8 +140,8 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "adopt",
-        .about = "Reserve what a thread has already: its policy, runtime, period and priority "
-                 "as the kernel has them become a reservation.",
+        .about = "Reserve what a thread has already: turn the policy, runtime, period and "
+                 "priority that the kernel has for the thread into a reservation.",
         .operands = "TID [OPTION...]",
         .options = table,
         .needs = needs_options,

@@ -40,7 +40,8 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "detach",
-        .about = "Detach threads: they are as they were before, and the reservations stay.",
+        .about =
+            "Detach threads: the threads get their former attributes back, and the reservations stay.",
         .operands = "NAME...",
         .options = table,
         .take = take};

@@ -28,7 +28,8 @@ static const struct command_option table[] = {
     COMMAND_NEEDS,
     {0, "loop", NULL, "Start CMD once; each activation is a line on its standard input"},
     {0, "count", "N", "End after N activations"},
-    {0, "until", "WHEN", "End then: +TIME from now, or a time of day as 17:30 or 17:30:15"},
+    {0, "until", "WHEN",
+     "End at this time: +TIME from now, or a time of day such as 17:30 or 17:30:15"},
     {0, "errexit", NULL, "End when CMD fails"},
     {'n', "name", "NAME", "Name of the spec (default: every-PID)"},
     {0, "timeout", "TIME", "Wait no longer than this for an answer (default: 30s)"},
@@ -61,7 +62,7 @@ static void take_until(const char *text)
     if (rest == NULL || *rest != '\0')
         rest = strptime(text, "%H:%M", &day);
     if (rest == NULL || *rest != '\0')
-        command_wrong("--until %s: this must be +TIME, or a time of day as 17:30 or 17:30:15",
+        command_wrong("--until %s: this must be +TIME, or a time of day such as 17:30 or 17:30:15",
                       command_typed(text));
     day.tm_isdst = -1;
     time_t then = mktime(&day);
@@ -147,10 +148,10 @@ static void explain(void)
             "an activation is skipped if the loop has not yet read the line of the previous activation");
     else if (t->late > 0)
         command_say(
-            "%llu took longer than the period: activations are skipped while CMD runs; %llu began late: CPU time beyond the runtime delays the activations that follow",
+            "runs longer than the period: %llu (activations are skipped while CMD runs); runs that missed their deadline because they began late: %llu (CPU time beyond the runtime delays the next activations)",
             (unsigned long long)t->longer, (unsigned long long)t->late);
     else
-        command_say("%llu took longer than the period: activations are skipped while CMD runs",
+        command_say("runs longer than the period: %llu (activations are skipped while CMD runs)",
                     (unsigned long long)t->longer);
 }
 

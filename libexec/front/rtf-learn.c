@@ -139,7 +139,9 @@ static void tell_limits(const struct observer *observer)
         command_say("the process has more than %d threads: the others are not observed",
                     OBSERVER_THREADS);
     if (lost > 0)
-        command_say("%zu threads sleep so often that only the first part is observed", lost);
+        command_say(
+            "%zu threads sleep so often that rtf learn observes only the first part of the time",
+            lost);
 }
 
 /* ---- the command line ---- */

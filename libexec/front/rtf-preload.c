@@ -1,5 +1,5 @@
-/* rtf-preload(1): sets LD_PRELOAD to rtf-preload.so, and becomes the command. The library makes a
- * reservation of each call of the command that asks the kernel for a real-time policy
+/* rtf-preload(1): sets LD_PRELOAD to rtf-preload.so, and becomes the command. When the command asks
+ * the kernel for a real-time policy, the library asks the broker for a reservation instead
  * (libexec/preload). */
 #include <errno.h>
 #include <limits.h>
@@ -151,9 +151,8 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "preload",
-        .about =
-            "Run CMD, and make a reservation of each call by which it asks the kernel for a real-time policy.\n"
-            "-T and -P are the budget of each SCHED_FIFO or SCHED_RR thread: 800us, 5ms, 1s.",
+        .about = "Run CMD, and turn each of its calls for a real-time policy into a reservation.\n"
+                 "-T and -P are the budget of each SCHED_FIFO or SCHED_RR thread: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
         .closing =
             "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the exit status of CMD.",

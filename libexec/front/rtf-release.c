@@ -24,8 +24,8 @@ struct names {
 
 static const struct command_option table[] = {
     {'a', "all", NULL, "Release all of your own reservations"},
-    {0, "no-wait", NULL, "Do not wait until they have ended"},
-    {0, "timeout", "TIME", "Wait no longer than this for each (default: 30s)"},
+    {0, "no-wait", NULL, "Do not wait until the reservations have ended"},
+    {0, "timeout", "TIME", "Wait no longer than this for each reservation (default: 30s)"},
     {0}};
 
 static void take(void *context, const char *name, const char *value)
@@ -184,7 +184,8 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "release",
-        .about = "End reservations: threads are as they were before, and the capacity is free.",
+        .about =
+            "End reservations: their threads get their former attributes back, and the capacity is free.",
         .operands = "NAME...",
         .options = table,
         .take = take};

@@ -106,7 +106,7 @@ static void tell_losses(const struct trace *trace)
         threads += trace->timeline->threads[i].lost;
     if (gaps + dropped + threads > 0)
         command_say(
-            "the kernel has lost events, so the results have gaps: %llu on the CPUs and %llu at these threads; %llu times a buffer was full",
+            "the kernel has lost events, so the results have gaps: %llu gaps on the CPUs, %llu gaps in the records of these threads; a buffer was full %llu times",
             (unsigned long long)gaps, (unsigned long long)threads, (unsigned long long)dropped);
 }
 
@@ -250,7 +250,7 @@ static const struct command_option option_table[] = {
     {'o', "output", "FILE", "Write a trace for Perfetto (ui.perfetto.dev) to this file"},
     {0, "dat", "FILE", "Write the kernel's own records, for trace-cmd and kernelshark"},
     {0, "gantt", NULL, "Draw when each thread ran, for a terminal"},
-    {0, "svg", "FILE", "Draw this as an SVG file, with gnuplot"},
+    {0, "svg", "FILE", "Draw the same picture as an SVG file, with gnuplot"},
     {0, "span", "TIME",
      "Draw only this much of the recording (default: five times the longest period)"},
     {0}};
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
                                     .user = options.user,
                                     .all = options.all,
                                     .more = "--all means the threads of all users, and --user USER "
-                                            "those of one user",
+                                            "the threads of one user",
                                     .keep_pages = options.data != NULL};
     struct chosen chosen = trace_begin(&wish, &source);
     const int output = open_output(options.output), picture = open_output(options.picture),

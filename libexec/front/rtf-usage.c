@@ -116,7 +116,7 @@ static void begin_marks(const struct client *client)
 {
     const int directory = marks_directory(client->specs, client->user);
     if (directory < 0)
-        command_say("marks of jobs are not read: .jobs: %s", strerror(errno));
+        command_say("cannot read the times of jobs (marks): .jobs: %s", strerror(errno));
     for (size_t i = 0; directory >= 0 && i < threads.count; i++)
         usage_begin_marks(&threads.of[i], directory);
 }

@@ -73,11 +73,11 @@ static struct timeline record_all(struct trace_source *source, const struct chos
 static void tell_limits(const struct trace_source *source)
 {
     if (!source->knows_timers)
-        command_say("the kernel hides its addresses (kernel.kptr_restrict), so throttles are not "
-                    "told from other waits");
+        command_say("the kernel hides its addresses (kernel.kptr_restrict), so throttles cannot "
+                    "be told from other waits");
     if ((source->causes & EVENTS_CALLS) == 0)
         command_say("the kernel does not record system calls, so each sleep ends a job, and locks "
-                    "and page faults are not told");
+                    "and page faults do not show up as causes");
     if ((source->causes & EVENTS_INTERRUPTS) == 0)
         command_say("the kernel does not record interrupts: their time counts as the thread's own");
     if ((source->causes & EVENTS_TICKS) == 0)

@@ -59,7 +59,7 @@ void usage_begin_marks(struct usage *usage, int directory)
     const char *why;
     const uint64_t deadline = usage->grant.deadline;
     if (!marks_open(&usage->marks, directory, usage->name, deadline, &why))
-        command_say("%s: the marks of its jobs are not read: %s", usage->name, why);
+        command_say("%s: cannot read the times of its jobs (marks): %s", usage->name, why);
 }
 
 static void take_look(struct usage *usage)

@@ -56,7 +56,7 @@ static void open_one(struct marked *marked, int directory, const struct traced *
     struct epoll_event event = {.events = EPOLLIN};
     if (!marks_open(&marked->marks, directory, name, (uint64_t)(why_deadline(thread) / NS_PER_US),
                     &why)) {
-        command_say("%s: the marks of its jobs are not read: %s",
+        command_say("%s: cannot read the times of its jobs (marks): %s",
                     client_printable(name, printable, sizeof printable), why);
         return;
     }
@@ -69,7 +69,7 @@ void why_marks_open(const struct client *client, const struct chosen *chosen)
 {
     const int directory = marks_directory(client->specs, client->user);
     if (directory < 0) {
-        command_say("marks of jobs are not read: .jobs: %s", strerror(errno));
+        command_say("cannot read the times of jobs (marks): .jobs: %s", strerror(errno));
         return;
     }
     why_marks.of = calloc(chosen->count + 1, sizeof *why_marks.of);

@@ -57,7 +57,7 @@ static int64_t cpu_time_of(const struct guarded *guarded)
 }
 
 /* Opens /proc/TID/schedstat. The file is opened once for each thread, because opening it for each
- * used runtime would be a sixth of the guard's work. -1 with errno. */
+ * used runtime would be a sixth of the guard's work. -1: errno says why. */
 static int open_schedstat(pid_t tid)
 {
     char path[64];
@@ -134,9 +134,9 @@ static enum apply_result put_in_force(struct guarded *guarded)
 {
     enum apply_result done = APPLY_DONE;
     const struct target target = target_of(guarded);
-    /* If the thread still waits for a lock, putting the thread in force boosts the holder of the
-     * lock, and the kernel reports the guard as the cause. So the thread is named here as the
-     * lender of these boosts. */
+    /* If the thread still waits for a lock, the holder of the lock is boosted when the guard makes
+     * the thread real-time again. The kernel then reports the guard as the cause of the boost. So
+     * the thread is named here as the lender of these boosts. */
     tell->attribute_boosts(guarded);
     if (guarded->group != NULL && !process_group_resume(guarded->group))
         done = APPLY_BUSY;
@@ -175,8 +175,8 @@ void guarded_suspend(struct guarded *guarded, int64_t until)
     enter_suspended(guarded, until);
 }
 
-/* ns. How long a thread stays suspended if it cannot be put in force. The guard looks at a process
- * with too many threads at most once a second. */
+/* ns. How long a thread stays suspended if the kernel refuses to make it real-time again. The guard
+ * looks at a process with too many threads at most once a second. */
 static int64_t pause_of(const struct guarded *guarded)
 {
     const int64_t second = INT64_C(1000000000);
@@ -238,8 +238,9 @@ int64_t guarded_next_start(void)
 
 /* ---- in force again ---- */
 
-/* Puts a suspended thread in force. If the kernel refuses, the thread stays suspended for
- * another period, or is LOST because it sleeps. */
+/* Ends a suspension: the thread runs as granted again (IN_FORCE). If the kernel refuses, the thread
+ * stays suspended for another period. If the thread sleeps and the kernel cannot change it before
+ * it wakes, the thread is LOST. */
 static void resume(struct guarded *guarded)
 {
     RB_REMOVE(suspended, &suspended, guarded);
@@ -498,8 +499,8 @@ static void leave_in_force(struct guarded *guarded)
     if (guarded->state == GUARDED_SUSPENDED)
         resume(guarded);
     if (guarded->state == GUARDED_SUSPENDED)
-        /* The kernel has refused: the thread stays ordinary until the broker or the next guard puts
-         * it in force. */
+        /* The kernel has refused: the thread stays ordinary until the broker or the next guard
+         * makes it real-time again. */
         RB_REMOVE(suspended, &suspended, guarded);
     drop(guarded);
 }
@@ -541,8 +542,8 @@ void guarded_end(struct guarded *guarded, bool detaches)
         return;
     }
     if (!is_deadline(guarded)) {
-        /* Puts only the first thread in force. The other threads may stay ordinary, because the
-         * attach helper acts on all threads of the process next. */
+        /* Resumes only the first thread. The other threads may stay ordinary, because the attach
+         * helper acts on all threads of the process next. */
         process_group_close(guarded->group);
         guarded->group = NULL;
         leave_in_force(guarded);
@@ -552,8 +553,9 @@ void guarded_end(struct guarded *guarded, bool detaches)
         RB_REMOVE(suspended, &suspended, guarded);
     else if (guarded->boost_count > 0 || guarded->overrun.deadline != 0 ||
              tell->may_hold(guarded->tid))
-        /* The attach helper, which makes the thread ordinary next, does not know about the
-         * overrun, or about a thread that waits for a lock. */
+        /* The guard makes the thread ordinary before the attach helper does so. The helper knows
+         * neither about an overrun nor about another thread that waits for a lock of this
+         * thread. */
         make_ordinary(guarded);
     guarded->state = GUARDED_ENDING;
     TAILQ_INSERT_TAIL(&ending, guarded, of_ending);
@@ -599,8 +601,8 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         suspension_is_left_over(
             &(struct target){guarded->tid, guarded->started_by, guarded->pidfd});
     if (is_left_over && is_deadline(guarded))
-        /* guarded_resume_due puts the thread in force once the kernel no longer counts its
-         * bandwidth */
+        /* guarded_resume_due resumes the thread when the kernel no longer counts the thread's
+         * former bandwidth */
         enter_suspended(guarded, 0);
     else if (is_left_over)
         (void)put_in_force(guarded);

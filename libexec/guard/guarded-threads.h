@@ -126,12 +126,11 @@ struct guarded *guarded_first(void);     /* the others follow by hh.next; NULL: 
  * guarded; *why is the reason. */
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
 
-/* Stops guarding. Puts a suspended FIFO or RR thread in force. `detaches`: the attach helper
- * detaches the thread next, so a FIFO or RR thread is made ordinary instead, with all members of
- * its group. A SCHED_DEADLINE thread goes to ENDING, and is ordinary if it lends, was suspended, or
- * has overrun its runtime. Until the end of the present window the guard remembers how much of the
- * runtime the thread has used, so that a thread gains nothing when guarding ends and begins
- * again. */
+/* Stops guarding. Resumes a suspended FIFO or RR thread. `detaches`: the attach helper detaches the
+ * thread next, so a FIFO or RR thread is made ordinary instead, with all members of its group. A
+ * SCHED_DEADLINE thread goes to ENDING, and is ordinary if it lends, was suspended, or has overrun
+ * its runtime. Until the end of the present window the guard remembers how much of the runtime the
+ * thread has used, so that a thread gains nothing when guarding ends and begins again. */
 void guarded_end(struct guarded *guarded, bool detaches);
 
 /* Removes ENDING threads that are not SCHED_DEADLINE any more, or have ended. */
@@ -169,8 +168,8 @@ int64_t guarded_used_in_window(const struct guarded *guarded, int64_t now);
 /* Makes an IN_FORCE thread ordinary until `until`. An ENDING thread becomes and stays ordinary. */
 void guarded_suspend(struct guarded *guarded, int64_t until);
 
-/* Cancels a suspension without a report to the broker. The thread is in force again as soon as the
- * kernel no longer counts the bandwidth that the thread had. */
+/* Cancels a suspension without a report to the broker. The thread runs as granted again as soon as
+ * the kernel no longer counts the bandwidth that the thread had. */
 void guarded_undo_suspension(struct guarded *guarded);
 
 /* Makes a sleeping thread ordinary and then real-time again; the thread does not notice. If the
@@ -182,9 +181,10 @@ void guarded_renew_boosts(struct guarded *guarded);
  * now, and the caller tells the broker. */
 bool guarded_lose_counter(struct guarded *guarded);
 
-/* Puts in force all threads whose suspension is over at `now`. Returns a thread that is LOST
- * because it sleeps: the caller tells the broker and calls again. NULL: no more suspension is
- * over. */
+/* Resumes all threads whose suspension is over at `now`: they run as granted again. Returns a
+ * thread that has become LOST, because it sleeps and the kernel cannot make it SCHED_DEADLINE
+ * before it wakes. The caller then tells the broker and calls this function again. NULL: no other
+ * suspension is over. */
 struct guarded *guarded_resume_due(int64_t now);
 /* When guarded_resume_due has something to do; INT64_MAX: never. */
 int64_t guarded_next_resume(void);

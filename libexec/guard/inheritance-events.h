@@ -19,7 +19,8 @@ struct priority_change {
 
 /* Opens one ring for each CPU. `tracepoint` is "ID:PID:OLDPRIO:NEWPRIO": the id of the tracepoint,
  * and the offsets of the fields pid, oldprio and newprio in its records, in bytes. Each record
- * makes `epoll` ready, with the data `as`. False with errno. Called once; the rings stay open. */
+ * makes `epoll` ready, with the data `as`. False: errno says why. Called once; the rings stay
+ * open. */
 bool inheritance_events_open(const char *tracepoint, int epoll, uint64_t as);
 
 /* Calls `take` for each new record, CPU by CPU; the records of two CPUs may be out of order.

@@ -1,10 +1,10 @@
 /* Frees a process of rtf that loops in the kernel.
  *
  * If two processes look up a thread in /proc while the thread ends, the kernel removes its cached
- * entries. While one process removes an entry, the other one searches the entries again and again
- * (shrink_dcache_parent). If the searching process is FIFO and keeps the removing one from the CPU,
- * the search never ends, and no signal ends it. If the searching process is ordinary, the removing
- * process can run, and the search ends (contrib/kernels.md).
+ * entries. While one process removes an entry, the other process searches the entries again and
+ * again (shrink_dcache_parent). If the searching process is FIFO and keeps the removing one from
+ * the CPU, the search never ends, and no signal ends it. If the searching process is ordinary, the
+ * removing process can run, and the search ends (contrib/kernels.md).
  *
  * So an event wakes the guard each time a watched process has used LOOP_AFTER of CPU time. If the
  * process has slept for less than LOOP_SLEEP meanwhile, the guard makes it ordinary for LOOP_PAUSE.

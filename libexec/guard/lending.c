@@ -52,7 +52,7 @@ static struct guarded *lender_by(pid_t caller, int priority)
     return resuming != NULL ? resuming : process_of(caller, priority);
 }
 
-/* How often a lender is put in force again at most, to have the kernel report its boosts. */
+/* The guard resumes a lender at most this often to have the kernel report the lender's boosts. */
 enum { REPORT_ATTEMPTS = 5 };
 
 static void disown(const struct guarded *lender);
@@ -89,8 +89,8 @@ static void may_lend(const struct guarded *lender, bool on)
 /* Returns when to look for the unknown lender of a boost: after the shortest runtime of a possible
  * lender, less the time of earlier boosts whose lender was not found. If only a thread that is
  * about to become SCHED_DEADLINE can be the lender, the guard looks after 4 ms. By then the broker
- * has usually had this thread guarded, so the guard counts what it lends. INT64_MAX: no guarded
- * thread can be the lender. */
+ * has usually had this thread guarded, so the guard counts what this thread lends. INT64_MAX: no
+ * guarded thread can be the lender. */
 static int64_t first_try(int priority, int64_t since)
 {
     static const int64_t patience = INT64_C(4000000);
@@ -279,9 +279,9 @@ static void made_ordinary(pid_t tid)
 
 /* ---- boosts without a report (PREEMPT_RT) ---- */
 
-/* Called when the thread is in force again. False: a report of the kernel is missing. The thread
- * lent its rank when it was suspended, and still sleeps, so it still waits for the lock; but the
- * kernel has reported no boost since. */
+/* Called when a suspended thread runs as granted again. False: a report of the kernel is missing.
+ * The thread lent its rank when it was suspended, and still sleeps, so it still waits for the lock;
+ * but the kernel has reported no boost since. */
 static bool boosts_reported(struct guarded *lender)
 {
     if (!is_preempt_rt || lender->report_attempts == 0 || lender->boost_count > 0 ||
@@ -423,7 +423,8 @@ static bool is_candidate(const struct guarded *guarded, pid_t tid, int priority)
 static unsigned search_at;
 static pid_t last_found;
 
-/* All threads from search_at to the last one were tried. Says when to try again. */
+/* The search has tried all threads from search_at to the end of the list. Sets when to try
+ * again. */
 static void search_again(struct boost *boost, bool lasts, int64_t now)
 {
     search_at = 0;

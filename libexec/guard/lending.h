@@ -21,7 +21,7 @@
  *                 the lender. If the boost goes on when this third thread is suspended, the
  *                 lender counts as unknown.
  *     suspended   the guard suspends the lender when the CPU time that the lender has used and lent
- *                 reaches its runtime. The lender may lend again as soon as it is in force again.
+ *                 reaches its runtime. The lender may lend again when it runs as granted again.
  *
  * A short boost costs one wakeup of the guard. While boosts keep coming, the guard reads the
  * reports once a millisecond, and is not woken for each.
@@ -35,9 +35,9 @@
  * Second, a report may be missing. While irq_work is about to wake a thread and is preempted, the
  * kernel takes other events on that CPU for events of irq_work itself, and drops them
  * (perf_swevent_get_recursion_context, before Linux 6.11). So a lender that was suspended and still
- * sleeps is put in force again until the kernel reports its boost; and a thread that has not run
- * for a second, and lends nothing as far as is known, is made ordinary and real-time again, so that
- * the kernel reports its boost. */
+ * sleeps is resumed until the kernel reports its boost; and a thread that has not run for a second,
+ * and lends nothing as far as is known, is made ordinary and real-time again, so that the kernel
+ * reports its boost. */
 #ifndef RTF_LENDING_H
 #define RTF_LENDING_H
 

@@ -86,8 +86,9 @@ static int own_cpu(const struct attributes *granted)
     return cpu;
 }
 
-/* Opens a counter on each other CPU, and the event that records started threads. The first thread
- * has one CPU, so an event on this CPU records all its forks. */
+/* Opens a counter on each CPU except the first thread's CPU. Opens on the first thread's CPU the
+ * event that records started threads. The first thread runs only on this CPU, so the event records
+ * all its forks. */
 static bool open_events(struct process_group *group, int64_t runtime)
 {
     cpu_set_t online;

@@ -13,15 +13,15 @@
 
 #include "thread.h"
 
-/* Takes over the cgroup hierarchy that the launcher has opened, and returns its descriptor. -1 with
- * errno. */
+/* Takes over the cgroup hierarchy that the launcher has opened, and returns its descriptor. -1:
+ * errno says why. */
 int process_groups_open(void);
 
 struct process_group;
 
 /* Opens the group of the process. The members may use the one CPU of granted->cpus. On each other
  * CPU a counter notices members that their owner has moved there, as soon as they have used 1 ms,
- * or `runtime` (ns) if it is less. NULL with errno. */
+ * or `runtime` (ns) if it is less. NULL: errno says why. */
 struct process_group *process_group_open(pid_t process, uint64_t started_by, uid_t owner,
                                          const struct attributes *granted, int64_t runtime);
 void process_group_close(struct process_group *group);

@@ -11,8 +11,8 @@
  *     op=end id tid started_by  do not make this thread real-time any more, because the attach
  *                               helper acts on the thread from now on; detach=1: the helper makes
  *                               the thread ordinary
- *     op=leave id               put all threads in force, except a thread that waits for a lock
- *                               and lends, and change no thread any more
+ *     op=leave id               end all suspensions, except of threads that wait for a lock
+ *                               and lend, and change no thread any more
  *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
  *     op=listen id, and a pipe  read promotions from this pipe (promotions.h)
  *     op=look id                read that pipe now

@@ -17,7 +17,7 @@ struct schedstat {
     int64_t arrivals;    /* how often the thread has got a CPU */
 };
 
-/* Opens the file; -1 with errno. */
+/* Opens the file; -1: errno says why. */
 int schedstat_open(pid_t tid);
 
 /* Reads the numbers. False: the thread has ended. */

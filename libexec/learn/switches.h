@@ -10,7 +10,8 @@
 
 struct switches;
 
-/* Begins to record. NULL with errno. EACCES: the kernel refuses. ESRCH: there is no such thread. */
+/* Begins to record. NULL: errno says why. EACCES: the kernel refuses. ESRCH: there is no such
+ * thread. */
 struct switches *switches_open(pid_t tid);
 
 /* Returns a descriptor that becomes readable once in each burst: each time the thread has left its

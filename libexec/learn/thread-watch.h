@@ -42,7 +42,7 @@ struct thread_watch {
 };
 
 /* Begins to observe the thread. If source is WATCH_SWITCHES and the kernel refuses perf events,
- * uses WATCH_SAMPLES. False with errno; ESRCH: there is no such thread. */
+ * uses WATCH_SAMPLES. False: errno says why; ESRCH: there is no such thread. */
 bool thread_watch_open(struct thread_watch *watch, pid_t tid, enum watch_source source);
 
 /* Takes the recorded switches of the thread. Call this after each burst. */

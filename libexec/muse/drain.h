@@ -31,8 +31,8 @@ struct drain {
     uint32_t number; /* the number of the next datagram */
 };
 
-/* drain_to_files begins to write marks to files, and drain_to_host begins to send datagrams. False
- * with errno. */
+/* drain_to_files begins to write marks to files, and drain_to_host begins to send datagrams. False:
+ * errno says why. */
 bool drain_to_files(struct load *load, int directory, struct drain *drain);
 bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length,
                    uint64_t secret, struct drain *drain);

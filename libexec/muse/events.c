@@ -22,8 +22,8 @@ struct change {
 
 /* Parses a line of the form " name-123 [001] d..2. 5123.456789: sched_switch: prev_comm=...
  * prev_pid=1 prev_prio=2 prev_state=S ==> next_comm=... next_pid=3 ...". A thread's name may have
- * any text, even the text of these keys. So if a key occurs several times, the last one counts: the
- * last before the arrow for prev_*, and the last in the line for next_*. */
+ * any text, even the text of these keys. So if a key occurs several times, the last occurrence
+ * counts: the last before the arrow for prev_*, and the last in the line for next_*. */
 static bool parse_change(const char *line, struct change *change)
 {
     const char *event = strstr(line, ": sched_switch: "),

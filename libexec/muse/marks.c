@@ -249,8 +249,8 @@ static void interpolate(const struct mark *from, const struct mark *to, int64_t 
         times[i] = from->time + (int64_t)((__int128)distance * i / steps);
 }
 
-/* Notes a long silence at either end of the window. A thread that was silent at the beginning of
- * the window could have begun its first job at the window's start. */
+/* Notes a long time without marks at the beginning (late) or the end (silent) of the window. A
+ * thread without marks at the beginning could have begun its first job at the window's start. */
 static void count_silence(const struct record *record, struct window window, int64_t patience,
                           struct sequence *sequence)
 {

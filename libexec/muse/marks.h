@@ -3,9 +3,9 @@
  *
  * The window is the time in which all threads can be compared. It lasts from the latest first mark
  * of a thread to the earliest last mark of a thread (as in the tool of paper 004; the paper does
- * not define the window). A thread counts as starved if it begins, or falls silent, more than a
- * tenth of the duration apart from the other threads. Such a thread does not narrow the window, and
- * its silence counts in the result. */
+ * not define the window). A thread counts as starved if its first mark is late, or its last mark is
+ * early, by more than a tenth of the duration, compared with the other threads. Such a thread does
+ * not narrow the window, and its time without marks counts in the result. */
 #ifndef RTF_MUSE_MARKS_H
 #define RTF_MUSE_MARKS_H
 
@@ -55,7 +55,8 @@ bool records_parse(const char *text, size_t length, struct records *records,
 /* Sorts the marks and finds contradictions. Call this after all marks are added. False: *why. */
 bool records_check(struct records *records, char why[static MARKS_WHY]);
 
-/* Returns the window of the marks. patience: a thread with a longer silence (ns) is starved. */
+/* Returns the window of the marks. patience: a thread without marks for longer than this (ns) at
+ * the beginning or the end is starved. */
 struct window window_of(const struct records *records, int64_t patience);
 
 /* Makes the sequence of a thread. False: out of memory, or too many marks are lost. */

@@ -32,9 +32,9 @@ static bool count_cpus(struct measured *measured)
 
 /* ---- supply ---- */
 
-/* Corrects the longest separations of a thread that fell silent. The last job had begun, but had
- * not ended at the window's end. So the longest time of k jobs is at least the time from the
- * beginning of the k-th job from the end to the window's end. */
+/* Corrects the longest separations of a thread that makes no marks at the end of the window. The
+ * last job had begun, but had not ended at the window's end. So the longest time of k jobs is at
+ * least the time from the beginning of the k-th job from the end to the window's end. */
 static void heed_silence(struct measured *measured, int64_t end)
 {
     struct separations *s = &measured->separations;

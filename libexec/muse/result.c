@@ -163,7 +163,8 @@ static void got_sentence(const json_t *thread, const struct measured *measured, 
                  span_text(json_number_value(json_object_get(granted, "runtime")), runtime),
                  span_text(json_number_value(json_object_get(granted, "period")), period));
     if (measured->lower.alpha > 0)
-        snprintf(text, SENTENCE, "%.64s: %sgot %.4f of a CPU, never silent for more than %s", name,
+        snprintf(text, SENTENCE,
+                 "%.64s: %sgot %.4f of a CPU, never without CPU time for more than %s", name,
                  promised, measured->lower.alpha, blackout);
     else
         snprintf(
@@ -214,9 +215,9 @@ static int waits_of_job(double runtime, int64_t nominal)
     return jobs_runtimes > 1 && jobs_runtimes < 1e6 ? 1 + (int)jobs_runtimes : 2;
 }
 
-/* Adds a sentence if the longest silence is longer than the grant explains. The kernel enforces the
- * runtime only at its tick, so a silence may be one tick longer. apart: the time between two
- * samples of a command, in s; 0: the thread makes marks. */
+/* Adds a sentence if the longest time without CPU time is longer than the grant explains. The
+ * kernel enforces the runtime only at its tick, so this time may be one tick longer. apart: the
+ * time between two samples of a command, in s; 0: the thread makes marks. */
 static void silence_sentence(const json_t *granted, const struct measured *measured,
                              const char *name, double tick, double apart,
                              char text[static SENTENCE])
@@ -229,9 +230,10 @@ static void silence_sentence(const json_t *granted, const struct measured *measu
     text[0] = '\0';
     if (tick <= 0 || (double)measured->blackout / 1e9 <= longest + tick + apart)
         return;
-    int length = snprintf(text, SENTENCE,
-                          "%.64s: the longest silence exceeds %d (P - Q) = %s and a tick of %s",
-                          name, waits, span_text(longest, allowed), span_text(tick, ticking));
+    int length = snprintf(
+        text, SENTENCE,
+        "%.64s: the longest time without CPU time exceeds %d (P - Q) = %s and a tick of %s", name,
+        waits, span_text(longest, allowed), span_text(tick, ticking));
     if (apart > 0)
         snprintf(text + length, SENTENCE - (size_t)length, ", and the %s between two samples",
                  span_text(apart, looking));
@@ -336,9 +338,10 @@ static void say_calibration(json_t *sentences, const struct member *member,
     if (member->command != NULL || sleeps(member))
         return;
     if (differ(shortest, calibrated)) {
-        snprintf(text, sizeof text,
-                 "%.64s: a job alone before the run took %s, the shortest in the run took %s",
-                 member->name, span_text(calibrated, alone), span_text(shortest, here));
+        snprintf(
+            text, sizeof text,
+            "%.64s: one job alone, before the run, took %s; the shortest job in the run took %s",
+            member->name, span_text(calibrated, alone), span_text(shortest, here));
         say(sentences, text);
     }
     if (member->nominal == 0 && differ(shortest, mean)) {

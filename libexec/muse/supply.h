@@ -16,7 +16,7 @@
 
 struct point {
     int64_t time; /* ns * m */
-    int64_t work; /* ns of a CPU */
+    int64_t work; /* CPU time, ns */
 };
 
 struct points {

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls bpf(2) with the command `what`, such as BPF_MAP_CREATE. -1 with errno. */
+/* Calls bpf(2) with the command `what`, such as BPF_MAP_CREATE. -1: errno says why. */
 int bpf_call(int what, union bpf_attr *attributes);
 
-/* Loads a program, and returns its descriptor. -1 with errno. */
+/* Loads a program, and returns its descriptor. -1: errno says why. */
 int bpf_load(uint32_t type, uint32_t attachment, const struct bpf_insn *code, size_t count,
              const char *name);
 

@@ -209,7 +209,7 @@ static enum marking refuse(char *reason, pid_t tid, int ended)
     return MARKING_REFUSED;
 }
 
-/* Opens a pidfd of the thread's process, if the id still belongs to the thread. -1 with errno.
+/* Opens a pidfd of the thread's process, if the id still belongs to the thread. -1: errno says why.
  * ESRCH: the thread has ended. Another error (EMFILE, ENOMEM): it is not known whether the thread
  * has ended, so the caller must not report its end. */
 static int hold(pid_t tid, uint64_t started_by, struct identity *identity)

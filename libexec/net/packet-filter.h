@@ -6,9 +6,9 @@
 
 enum { TICKETS_OURS = 0x5254 /* the upper half of all marks of rtf */ };
 
-/* Loads the program, and returns its descriptor; -1 with errno. The program returns the class of a
- * packet; 0: other traffic. sockets: the map with the tickets of sockets. tickets: the map with the
- * tickets of classes. */
+/* Loads the program, and returns its descriptor; -1: errno says why. The program returns the class
+ * of a packet; 0: other traffic. sockets: the map with the tickets of sockets. tickets: the map
+ * with the tickets of classes. */
 int load_filter(int sockets, int tickets);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum { SHAPING_REASON = 256, SHAPING_MAJOR = 0x5254, CLASS_LEAST = 0x10, CLASS_MOST = 0xfff0 };
 
-/* Opens a netlink socket. False with errno. */
+/* Opens a netlink socket. False: errno says why. */
 bool shaping_open(void);
 
 /* True after an error of the netlink socket: the last request may be repeated. */

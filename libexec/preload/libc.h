@@ -21,7 +21,7 @@ bool is_fixed(int policy);
 pid_t id_of(pid_t thread);
 pid_t id_of_pthread(pthread_t thread);
 
-/* The policy in the kernel; -1 with errno. */
+/* The policy in the kernel; -1: errno says why. */
 int policy_of(pid_t thread);
 
 #endif

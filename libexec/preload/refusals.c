@@ -62,7 +62,7 @@ static void forget_ended(int directory)
 }
 
 /* Opens the file of this process for appending. A file of an earlier process with the same id, and
- * a file that has become long, begin anew. -1 with errno. */
+ * a file that has become long, begin anew. -1: errno says why. */
 static int open_file(int directory, const char *name)
 {
     struct stat status;

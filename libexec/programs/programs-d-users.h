@@ -41,8 +41,8 @@ void orders_compare(struct orders *orders, const struct orders *before, const st
 /* Looks up the account of each user, for the first order of this user: a worker cannot do so. */
 void orders_look_up(struct orders *orders);
 
-/* Read and write the record of the given files, in this directory. False with errno. removed: the
- * orders REMOVE have been carried out, and the record leaves these files out. */
+/* Read and write the record of the given files, in this directory. False: errno says why. removed:
+ * the orders REMOVE have been carried out, and the record leaves these files out. */
 bool record_read(int directory, struct orders *before);
 bool record_write(int directory, const struct orders *orders, bool removed);
 

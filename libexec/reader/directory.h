@@ -14,10 +14,10 @@ void directory_begin(int given);
 /* Reads the pending events. */
 void directory_take_events(void);
 
-/* directory_scan begins a scan, which tells the broker every name with its stamp, and then the end
- * of the scan. directory_scan_some tells some names; call it in each turn while directory_scans()
- * is true. since: all verdicts decided before this time (CLOCK_REALTIME, ns) have been written; 0:
- * the time of the scan before. */
+/* directory_scan begins a scan. A scan sends each name with the file's stamp (lib/snapshot.h) to
+ * the broker, and then an end mark. directory_scan_some sends some names; call it in each turn
+ * while directory_scans() is true. since: all verdicts decided before this time (CLOCK_REALTIME,
+ * ns) have been written; 0: the scan has the time of the previous scan. */
 void directory_scan(int64_t since);
 bool directory_scans(void);
 void directory_scan_some(void);

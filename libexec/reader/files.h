@@ -21,16 +21,16 @@ void files_begin(uid_t uid);
 bool name_without(const char *file, const char *ending, char name[static 256]);
 const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending);
 
-/* Opens a file beneath the directory without following links or mounts. Returns a descriptor, or -1
- * with errno. */
+/* Opens a file beneath the directory without following links or mounts. Returns a descriptor, or
+ * -1: errno says why. */
 int open_plain(const char *file, uint64_t flags);
 
 /* True for names of verdicts and of unfinished files, whose events are ignored. */
 bool is_silent(const char *file);
 
 /* DONE: *file has the state. BUSY: a writer has the file open; its close will cause an event.
- * UNSEEN: the look failed for another reason (no memory, no descriptors, a disk error): look again
- * later. */
+ * UNSEEN: the reader could not look at the file for another reason (no memory, no descriptors, a
+ * disk error): try again later. */
 enum looked { LOOKED_DONE, LOOKED_BUSY, LOOKED_UNSEEN };
 
 struct content {

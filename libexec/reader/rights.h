@@ -12,7 +12,7 @@ int rights_inotify(uid_t owner);
 
 /* Enters the directory. From then on files are opened as `owner` (setfsuid(2)), and only beneath
  * that directory (landlock(7)). The process's own identity is `uid`, so that the owner can neither
- * signal nor trace the reader. False with errno. */
+ * signal nor trace the reader. False: errno says why. */
 bool rights_become(uid_t owner, uid_t uid, gid_t gid, int directory);
 
 #endif

@@ -37,7 +37,7 @@ struct job_answer {
     char why[WORKER_WHY];
 };
 
-/* Starts a worker. Returns our end of the socket; -1 with errno. */
+/* Starts a worker. Returns our end of the socket; -1: errno says why. */
 int worker_start(const struct terms *terms, uid_t uid);
 
 #endif

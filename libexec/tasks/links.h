@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Starts the child, which becomes this user. Call this while this process has all its rights. False
- * with errno. */
+/* Starts the child, which becomes this user. Call this while this process has all its rights.
+ * False: errno says why. */
 bool links_start(uid_t uid, gid_t gid);
 
 /* Writes the text of the link into `exe`, without a NUL, and returns its length; 0: the user does

@@ -17,7 +17,7 @@ struct task_record {
     uint64_t time; /* CLOCK_MONOTONIC, ns */
 };
 
-/* Records are written while the rings are open. False with errno. */
+/* Records are written while the rings are open. False: errno says why. */
 bool task_records_open(void);
 void task_records_close(void);
 

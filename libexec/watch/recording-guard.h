@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 /* Starts a process that waits for the end of this process, and then removes the directory `path`
- * below `root`. -1 with errno. */
+ * below `root`. -1: errno says why. */
 pid_t start_guard(int root, const char *path);
 
 /* Ends the process *process, and sets *process to -1. If *process is 0 or less, there is no guard,

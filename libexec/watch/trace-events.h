@@ -20,12 +20,12 @@ struct events *events_open(int root, char why[static EVENTS_WHY]);
 void events_close(struct events *events);
 
 /* Makes the kernel record events of these threads. every_switch: also record each change of the
- * running thread on all CPUs. False with errno. */
+ * running thread on all CPUs. False: errno says why. */
 bool events_follow(struct events *events, const pid_t *threads, size_t count, bool every_switch);
 
 /* Makes the kernel also record the events that tell why jobs are late (RECORD_CALL and later
  * kinds), for at most EVENTS_CAUSES threads. count 0: for no thread. Meanwhile each system call on
- * the machine takes longer. False with errno. */
+ * the machine takes longer. False: errno says why. */
 bool events_follow_causes(struct events *events, const pid_t *threads, size_t count);
 
 /* The causes of lateness that this kernel can tell, as bits. */
@@ -33,7 +33,7 @@ enum events_causes { EVENTS_CALLS = 1, EVENTS_FAULTS = 2, EVENTS_INTERRUPTS = 4,
 unsigned events_causes(const struct events *events);
 
 /* Switches the events on, which takes the kernel some ms. The buffers stay empty until
- * events_begin. False with errno. */
+ * events_begin. False: errno says why. */
 bool events_enable(struct events *events);
 
 /* events_begin makes the kernel fill the buffers, and events_end stops this. Each returns the time,

@@ -18,13 +18,14 @@ struct instance {
 };
 
 /* Makes the instance of this process. A process has at most one instance. root: an open directory
- * of tracefs, which the instance takes over; -1: instance_make opens tracefs. False with errno. */
+ * of tracefs, which the instance takes over; -1: instance_make opens tracefs. False: errno says
+ * why. */
 bool instance_make(struct instance *instance, int root);
 
-/* Writes the text to a file of the instance. False with errno. */
+/* Writes the text to a file of the instance. False: errno says why. */
 bool instance_put(const struct instance *instance, const char *file, const char *text);
 
-/* Opens a file of the instance. -1 with errno. */
+/* Opens a file of the instance. -1: errno says why. */
 int instance_open(const struct instance *instance, const char *file, int flags);
 
 /* Reads a file of tracefs, outside of the instance, and ends the text with a zero byte. Returns its

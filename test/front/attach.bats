@@ -160,11 +160,11 @@ JSON
     silent rtf declare cam -T 2ms -P 20ms
     pinned
     rtf attach cam "$SLEEPER" 2>"$WORK/err"
-    [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may run on CPU $ALL_CPUS now; --cpus=$ONE keeps it there" ]
+    [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may now run on CPU $ALL_CPUS; --cpus=$ONE keeps the thread pinned" ]
     silent rtf attach cam "$SLEEPER" # the grant's own CPUs are no pin
     pinned
     rtf attach app -T 2ms -P 20ms "$SLEEPER" 2>"$WORK/err"
-    [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may run on CPU $ALL_CPUS now; --cpus=$ONE keeps it there" ]
+    [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may now run on CPU $ALL_CPUS; --cpus=$ONE keeps the thread pinned" ]
     pinned
     silent rtf attach arm -T 2ms -P 20ms --cpus "$ALL_CPUS" "$SLEEPER"
     silent rtf declare low --priority 3 --plugin FP # the thread runs on one CPU

@@ -67,7 +67,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 17ms -P 20ms
-    fails 75 "rtf declare: cam: EDF refused: *; a runtime of at most *us would fit; FP, which tests nothing, refused: needs a priority" rtf declare cam -T 5ms -P 20ms
+    fails 75 "rtf declare: cam: EDF refused: *; a runtime of at most *us would fit; FP, which makes no schedulability test, refused: needs a priority" rtf declare cam -T 5ms -P 20ms
     answered() { [ ! -e "$OWN/cam.json" ] && [ ! -e "$OWN/cam.verdict" ]; }
     eventually answered
     status=0

@@ -175,7 +175,7 @@ END
     fails 66 "rtf trace: $ALICE has no reservation of these names with a thread" trace --user "$ALICE" 'c*'
     sleeper $ALICE
     silent rtf declare cam -T 1ms -P 20ms --attach "$SLEEPER"
-    cure=': --all means the threads of all users, and --user USER those of one user'
+    cure=': --all means the threads of all users, and --user USER the threads of one user'
     fails 66 "rtf trace: root has no reservation with a thread$cure" trace
     fails 66 "rtf trace: root has no reservation of these names with a thread$cure" trace cam
     fails 66 'rtf trace: no reservation of these names has a thread' trace --all other

@@ -167,7 +167,7 @@ is_narrow() { lacks '.\{81\}' "$WORK/out"; }
     measuring=$!
     eventually is_measuring
     rtf usage --json --for 50ms job >"$WORK/second" 2>&1
-    grep -q '^rtf usage: job: the marks of its jobs are not read: another rtf usage or rtf why reads them$' "$WORK/second"
+    grep -q '^rtf usage: job: cannot read the times of its jobs (marks): another rtf usage or rtf why reads them$' "$WORK/second"
     # The times of CLOCK_MONOTONIC are those of /proc/uptime, but for a suspension.
     now=$(awk '{ printf "%d", $1 * 1000000 }' /proc/uptime)
     late=$((now + 1000000))
@@ -242,16 +242,16 @@ jobs_fail() {
     hog $ALICE
     silent rtf declare job -T 2ms -P 10ms --attach "$HOG"
     as $ALICE touch "$OWN/.jobs"
-    jobs_fail 'marks of jobs are not read: .jobs: Not a directory'
+    jobs_fail 'cannot read the times of jobs (marks): .jobs: Not a directory'
     as $ALICE sh -c 'rm "$1/.jobs" && ln -s "$2" "$1/.jobs"' sh "$OWN" "$WORK"
-    jobs_fail 'marks of jobs are not read: .jobs: Not a directory'
+    jobs_fail 'cannot read the times of jobs (marks): .jobs: Not a directory'
     as $ALICE sh -c 'rm "$1/.jobs" && mkdir -p "$1/.jobs/job"' sh "$OWN"
-    jobs_fail 'job: the marks of its jobs are not read: Is a directory'
+    jobs_fail 'job: cannot read the times of its jobs (marks): Is a directory'
     as $ALICE sh -c 'rmdir "$1/.jobs/job" && echo keep >"$1/.jobs/job"' sh "$OWN"
-    jobs_fail 'job: the marks of its jobs are not read: the file is no FIFO'
+    jobs_fail 'job: cannot read the times of its jobs (marks): the file is no FIFO'
     [ "$(cat "$OWN/.jobs/job")" = keep ]
     as $ALICE sh -c 'mkfifo "$1/other" && ln -sf "$1/other" "$1/.jobs/job"' sh "$OWN"
-    jobs_fail 'job: the marks of its jobs are not read: Too many levels of symbolic links'
+    jobs_fail 'job: cannot read the times of its jobs (marks): Too many levels of symbolic links'
 }
 
 @test "the name of a program file means all its threads, each with a FIFO of its own" {

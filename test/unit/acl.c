@@ -635,8 +635,8 @@ static void threads_are_counted_for_each_user_and_plugin(void **state)
     assert_non_null(a);
     denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");
     gone(a);
-    /* A thread has ended and its capacity is still in use: the thread counts. A change gives up
-     * capacity, but no thread. */
+    /* The thread of b has ended, but a part of its capacity is still in use, so the thread still
+     * counts. Capacity that a change has given up does not count as a thread. */
     acl_settle(&b->charge, 1);
     a = granted(&ann, EDF, share(1));
     denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");

@@ -541,7 +541,8 @@ static void a_job_that_has_not_ended_goes_on(void **state)
     assert_int_equal(late[0].job.end, 120 * MS);
 }
 
-/* rtf-watch tells a user who had the CPU, because it does not pass on the changes of others. */
+/* A user does not see when other users' threads get a CPU. So rtf-watch says in the record of the
+ * user's own thread how many threads had the CPU before. */
 static void a_user_is_told_who_had_the_cpu(void **state)
 {
     (void)state;

@@ -290,7 +290,7 @@ static void a_change_does_not_count_against_itself(void **state)
     fits(&other_line, NULL, "promised more than once");
     ledger_add(&global);
     fits(&global_more, &global, NULL);
-    /* a task that moves to another CPU leaves no room here */
+    /* a grant that is given up makes no room on CPUs that are not its own */
     fits(&global_more, &old, "all its CPUs together would exceed");
     fits(&more, &global, "threshold");
     ledger_remove(&old);

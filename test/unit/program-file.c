@@ -1,5 +1,5 @@
-/* lib/program-file.c: the file that reserves for the threads of a program. A sentence about a fault
- * names the rule and the key. */
+/* lib/program-file.c: parses program files, which reserve for the threads of a program. Each error
+ * message names the rule and the key. */
 #include "program-file.h"
 #include "matching-rule.h"
 

@@ -171,7 +171,8 @@ static void what_a_plugin_that_tests_nothing_lacks(void **state)
         plugin_answers(reservation, ANSWER_NO, 0, plugin != EDF);
     is_told(WHY_FULL, false);
     assert_string_equal(verdict.refusal.by, "EDF");
-    assert_string_equal(verdict.refusal.other, "LOW, which tests nothing, refused: so it says");
+    assert_string_equal(verdict.refusal.other,
+                        "LOW, which makes no schedulability test, refused: so it says");
     (void)writes("dog", tenth("NEVER"));
     assert_string_equal(verdict.refusal.other, "");
 }

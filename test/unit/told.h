@@ -32,7 +32,8 @@ extern uint64_t guarded_from;
 extern int told_lies;
 extern bool may_lie;
 
-/* Sets the lines of plugins.conf, and each plugin's greeting. A program can call this once. */
+/* plugins_are sets the lines of plugins.conf; call it only once in a program. plugin_says sets the
+ * greeting of one plugin. */
 void plugins_are(const char *lines);
 void plugin_says(const char *name, const char *tests, bool judges, bool tested);
 

@@ -97,7 +97,7 @@ void execve_put_back(const struct user *user, const char *name, struct attachmen
         return;
     snprintf(
         reason, sizeof reason,
-        "after an execve of its process, thread %d runs under the grant of another thread: it gets its former attributes back",
+        "after an execve of its process, thread %d runs under the grant of another thread: the broker gives the thread its former attributes back",
         (int)attachment->tid);
     event_write(&(struct event){.stage = "attach",
                                 .user = user,

@@ -37,8 +37,8 @@ bool execve_exec(const struct reservation *reservation);
  * thread, or if the attach helper still has the order to apply a grant to it (is_adjusted). */
 void execve_replaced(const struct reservation *reservation, bool is_adjusted);
 
-/* Gives a thread that belongs to no reservation any more its former attributes back, and writes
- * this into the log. */
+/* Restores the former attributes of a thread that no longer belongs to any reservation, and logs a
+ * warning. */
 void execve_put_back(const struct user *user, const char *name, struct attachment *attachment);
 
 /* Call this when the helper may have changed a thread after the broker had detached the thread. If

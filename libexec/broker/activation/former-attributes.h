@@ -6,7 +6,7 @@
 
 #include "request.h"
 
-/* Writes the reservation with its attached thread into the journal. False with errno. */
+/* Writes the reservation with its attached thread into the journal. False: errno says why. */
 bool former_attributes_record(struct request *request);
 
 #endif

@@ -121,7 +121,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
     } else if (leader_is_alike(&identity)) {
         refuse_thread(
             request, WHY_UNCLEAR_THREAD,
-            "thread %d is not the first thread of its process, and the first thread, %d, is real-time with reset-on-fork, but not by rtf: after an execve the broker could not tell the two apart",
+            "thread %d cannot be attached, because the first thread of its process, %d, is real-time with reset-on-fork, and rtf has not made it so: after an execve the broker could not tell the two threads apart",
             (int)tid, (int)identity.process);
         request->activation.why_not = TARGET_TAKEN;
     } else if (!thread_attributes(tid, &former))

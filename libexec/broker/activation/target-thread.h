@@ -13,7 +13,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
 
 /* Sets *group to the cpuset group to which the thread returns when it is detached. The caller frees
  * *group. NULL: no line of plugins.conf uses scheduling domains, so no thread changes its group.
- * False with errno. */
+ * False: errno says why. */
 bool target_group(pid_t tid, char **group);
 
 #endif

@@ -61,8 +61,8 @@ void thread_events_guard(void)
 }
 
 /* Logs a warning of the guard about the attached thread. The log takes few such warnings, because a
- * user can cause them at any rate. If the log does not take a line, the number in this line is
- * added to the thread's next line. */
+ * user can cause as many as they like. If the log omits a line, the suspensions that the line
+ * counts are added to the thread's next line. */
 static void warn(const struct reservation *reservation, const char *reason)
 {
     struct attachment *attachment = reservation->attachment;

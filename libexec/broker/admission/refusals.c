@@ -19,7 +19,7 @@ void refusal_add_reply(struct request *request, int plugin, enum answer answer, 
     outcome->replies =
         reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
     if (outcome->replies == NULL)
-        abort(); /* allocate (memory.h) aborts, too */
+        abort(); /* no memory: ends the broker, as the functions of memory.h do */
     struct reply *reply = &outcome->replies[outcome->reply_count++];
     reply->plugin = plugin;
     reply->answer = answer;
@@ -190,7 +190,7 @@ static void say_other(struct request *request, int told)
     if (ranks_only(told) && denial->is_there && !ranks_only(denial->plugin))
         snprintf(other, OTHER_BYTES, "%.*s", OTHER_BYTES - 1, denial->reason);
     else if (!ranks_only(told) && reply != NULL)
-        snprintf(other, OTHER_BYTES, "%s, which tests nothing, refused: %s",
+        snprintf(other, OTHER_BYTES, "%s, which makes no schedulability test, refused: %s",
                  plugin_line(reply->plugin)->name, reply->reason);
 }
 

@@ -213,7 +213,7 @@ void spare_capacity_ask_for_more(struct request *request)
     request->spec.plugin =
         grant->plugin == NO_PLUGIN ? NULL : strdup(plugin_line(grant->plugin)->name);
     if (grant->plugin != NO_PLUGIN && request->spec.plugin == NULL)
-        abort(); /* allocate (memory.h) aborts, too */
+        abort(); /* no memory: ends the broker, as the functions of memory.h do */
     for (const struct holding *holding = grant->holdings; holding != NULL;
          holding = holding->next) {
         struct claim *claim = claims_push(&request->spec.claims, holding->claim.resource),
@@ -382,8 +382,8 @@ static void take_part(const struct desire *desire, uint64_t part)
     lessen(desire->reservation);
 }
 
-/* Takes spare capacity from the least important reservations first. In the list of desires, they
- * are the last ones of each pool. */
+/* Takes spare capacity from the least important reservations first. In the list of desires, the
+ * least important reservations of each pool come last. */
 static enum taken spare_capacity_take(struct need *need)
 {
     enum taken taken = TAKEN_NOTHING;

@@ -152,9 +152,10 @@ static bool check_resource(struct plugin_line *line, const char *priorities, con
                              reason, line->line,
                              "the CPUs must be \"all\" or a list such as 0-3,6; - is for lines with resource=");
     if (strcmp(priorities, "-") != 0 || strcmp(cpus, "-") != 0)
-        return wrong(reason, line->line,
-                     "a line with resource=%s needs - for its priorities and - for its CPUs",
-                     resource_name(line->resource));
+        return wrong(
+            reason, line->line,
+            "a line with resource=%s must have \"-\" as its priorities and \"-\" as its CPUs",
+            resource_name(line->resource));
     if ((line->resource == RESOURCE_NETWORK && !check_network(line, reason)) ||
         (line->resource == RESOURCE_DISK && !check_disk(line, reason)))
         return false;

@@ -40,7 +40,8 @@ struct helper {
     struct message *unsent; /* the first message that has not been sent; NULL: none */
     /* the last answer, during helper_drain; NULL: each answer goes to `tell` */
     struct helper_event *drained;
-    int64_t owed; /* see helper_owed; ns */
+    int64_t owed; /* the longest time `after` of the answers that helper_drain has dropped, ns
+                   * (helper_owed) */
     void (*tell)(const struct helper_event *event);
     /* NULL, or called when the helper has been started again, after the unanswered messages have
      * been sent once more */
@@ -52,7 +53,8 @@ struct helper {
 void helper_prepare(struct helper *helper, const char *name, enum child_kind kind,
                     char *const argv[], void (*tell)(const struct helper_event *event));
 
-/* Starts the helper. `lock`: a descriptor that the helper shares; -1: none. False with errno. */
+/* Starts the helper. `lock`: a descriptor that the helper shares; -1: none. False: errno says
+ * why. */
 bool helper_start(struct helper *helper, int lock);
 
 /* Ends the helper, which is not started again, and forgets the messages without an answer. */

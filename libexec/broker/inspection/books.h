@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Writes the file. False with errno. */
+/* Writes the file. False: errno says why. */
 bool books_write(void);
 
 #endif

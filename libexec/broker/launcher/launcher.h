@@ -22,7 +22,7 @@ int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_ru
 
 /* Forks the launcher. With `silent`, the children's standard error goes to /dev/null, because the
  * broker's caller uses its terminal again. `source` becomes ready when launcher_hear has something.
- * False with errno. */
+ * False: errno says why. */
 bool launcher_fork(bool silent, struct source *source);
 
 /* Starts the child with `in` and `out` as standard input and output, and `keep` >= 0 as descriptor

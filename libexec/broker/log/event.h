@@ -39,9 +39,9 @@ void event_reopen(void);
 void event_write(const struct event *event);
 void event_flush(void);
 
-/* For events that a user can cause at any rate: writes at most ten lines in ten seconds for each
- * user. The next line of this user has the number of omitted lines. False: the line is omitted, or
- * lost. */
+/* For events that a user can cause as often as they like: writes at most ten lines in ten seconds
+ * for each user. The user's next line has the number of omitted lines. False: the line is omitted
+ * or lost. */
 bool event_write_rarely(const struct event *event, int64_t *window, unsigned *count);
 
 /* Writes a line about the broker itself. */

@@ -12,7 +12,7 @@
 /* Tells the launcher about the program, before the launcher is forked. */
 void log_writer_prepare(const char *program);
 
-/* `directory` is the open log/. False with errno. */
+/* `directory` is the open log/. False: errno says why. */
 bool log_writer_start(int directory);
 
 /* Sends as much as goes into the pipe without waiting, and returns the number of bytes. When the

@@ -22,7 +22,7 @@ struct account {
     enum account_state state;
     /* when the answer comes, reload.c checks whether this account may still have reservations */
     bool in_doubt;
-    /* the answer has several paragraphs, and the last one has not come yet */
+    /* the answer has several paragraphs, and the broker waits for more of them */
     bool learning;
     char *name;    /* NULL: the database has no such account */
     char **groups; /* names of groups, NULL at the end; NULL: no account */

@@ -9,7 +9,7 @@
  * Readers have a state machine of their own, because supervise.h would need a flag for each of
  * these differences: a reader that has nothing to do ends without a fault; an event in the
  * directory starts a reader; the launcher knows a reader by a slot, which changes; and after a
- * kill, the next reader starts only when the end of the last one is certain. */
+ * kill, the next reader starts only when the killed reader has certainly ended. */
 #ifndef RTF_READER_H
 #define RTF_READER_H
 
@@ -46,8 +46,9 @@ struct reader {
 };
 
 /* A file of a user, which the user's reader has open, too. The last close(2) of a file may wait for
- * a file system (FUSE, NFS). While the reader lives, the broker's close(2) is not the last one.
- * Afterwards the broker passes the descriptor to the adopter, which may wait. */
+ * a file system (FUSE, NFS). While the reader lives, the broker's close(2) is not the last
+ * close(2), and does not wait. Afterwards the broker passes the descriptor to the adopter, which
+ * may wait. */
 struct open_file {
     int fd;        /* -1: none */
     unsigned life; /* the `life` (struct reader) of the reader that has the file open, too */

@@ -131,7 +131,8 @@ static bool settle_hrtick(char *reason)
     (void)attach_tick();
     tick_know(attach_drain(5, &last) && last.answer == HELPER_OK);
     if (asks != NULL && !tick_is_not_awaited())
-        event_broker("warning", "in spite of hrtick=on the tick ends SCHED_DEADLINE runtimes");
+        event_broker("warning",
+                     "hrtick=on has no effect: SCHED_DEADLINE runtimes still end at the tick");
     return true;
 }
 

@@ -8,8 +8,7 @@
 enum { SENTENCE_BYTES = REASON_BYTES + sizeof((struct refusal *)NULL)->rule + OTHER_BYTES + 160 };
 
 /* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit; FP,
- * which tests nothing, refused: needs a priority".
- * Returns `text`. */
+ * which makes no schedulability test, refused: needs a priority". Returns `text`. */
 char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_BYTES]);
 
 /* Returns the key of the spec, or of a claim, to which the value refusal->nearest belongs. */

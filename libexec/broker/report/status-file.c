@@ -77,8 +77,8 @@ static json_t *priorities_of(const struct plugin_line *line)
     return line->lowest == 0 ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
 }
 
-/* The number of grants that use the line without a guarantee. Null: the line is for CPU time, or
- * for a resource that cannot be used without a guarantee. */
+/* The number of grants without a guarantee (background) on this line of plugins.conf. Null: the
+ * line is for CPU time, or for a resource that cannot be used without a guarantee. */
 static json_t *background_of(int plugin)
 {
     return resource_where(plugin_line(plugin)->resource) == NULL

@@ -154,8 +154,8 @@ void request_event(const struct request *request, const char *stage, const char 
                    int plugin, const char *reason)
 {
     const struct reservation *reservation = request->reservation;
-    /* this refusal gets no event: the changes of other users cause such refusals at any rate, and
-     * events would fill the log. The owner's verdict says what has changed */
+    /* this refusal gets no event: other users' changes can cause such refusals as often as these
+     * users like, and events would fill the log. The owner's verdict says what has changed */
     if (strcmp(decision, "refused") == 0 &&
         (is_asked_again(reservation) || request->spare.trial != TRIAL_NONE))
         return;

@@ -178,8 +178,8 @@ struct spare {
     int takes;
 };
 
-/* The steps that put the grant in force. Changed by activation/apply-grant.c; `old` and `debt` by
- * admission/ask-plugins.c, which adds the grant to the ledger. */
+/* The steps that give the thread its grant. Changed by activation/apply-grant.c; `old` and `debt`
+ * by admission/ask-plugins.c, which adds the grant to the ledger. */
 struct activation {
     /* the former grant, which is in force again if the kernel refuses the change */
     struct grant *old;
@@ -281,7 +281,7 @@ void request_event(const struct request *request, const char *stage, const char 
 void request_take_token(struct request *request);
 
 /* Writes the reservation's present state into the journal, once for each request. After a crash,
- * the next broker goes on from this state. False with errno. */
+ * the next broker goes on from this state. False: errno says why. */
 bool request_record(struct request *request);
 
 /* True if the request exists because the owner wrote or touched NAME.json. */

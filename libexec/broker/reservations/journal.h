@@ -72,12 +72,12 @@ struct recorded_state {
 bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void journal_free(struct recorded_state *state);
 
-/* journal_begin begins a new journal, and journal_commit puts it in force. False: *reason says
- * why. */
+/* journal_begin begins a new journal, and journal_commit puts it in the place of the former
+ * journal. False: *reason says why. */
 bool journal_begin(char reason[static REASON_BYTES]);
 bool journal_commit(char reason[static REASON_BYTES]);
 
-/* Ends a new journal without journal_commit: the former journal stays in force. */
+/* Ends a new journal without journal_commit: the former journal stays. */
 void journal_abandon(void);
 
 /* Makes the journal empty. Call this when no grant is in force, so that the next broker needs no

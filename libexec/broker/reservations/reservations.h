@@ -45,7 +45,7 @@ void reservation_queue(struct reservation *reservation);
 void reservation_await_thread(struct reservation *reservation);
 void reservations_go_on(struct user *user);
 
-/* Appends the present state of the reservation to the journal. False with errno. */
+/* Appends the present state of the reservation to the journal. False: errno says why. */
 bool reservation_record(struct reservation *reservation);
 
 /* These functions go through all reservations in the order of their creation. NULL: there are no

@@ -65,7 +65,8 @@ bool ledger_fits_line(const struct grant *grant, const struct grant *old,
 
 static struct {
     uint64_t additions, removals;
-    /* the number of grants that use each line without a guarantee, which are in no pool's sum */
+    /* for each line of plugins.conf, the number of grants without a guarantee; these grants are in
+     * no pool's sum */
     int background[PLUGINS_MAX];
 } ledger;
 

@@ -39,7 +39,7 @@ void ledger_let_go(struct holding *holding);
 void ledger_pools(void (*each)(const struct pool *pool));
 void ledger_each(void (*each)(const struct pool *pool));
 
-/* The number of grants that use the line without a guarantee. */
+/* The number of grants without a guarantee (background) on this plugin's line of plugins.conf. */
 int ledger_background(int plugin);
 
 /* The number of grants added, and of grants removed, since the broker started. */

@@ -30,7 +30,7 @@ struct coprocess {
 
 /* Starts the child. COPROCESS_SOCKET: the child's descriptor 0 is one end of a SOCK_SEQPACKET pair.
  * COPROCESS_PIPES: its descriptors 0 and 1 are pipes. COPROCESS_FED: 0 is `input`, and 1 is a pipe.
- * A keep_fd >= 0 stays open in the child. False with errno. */
+ * A keep_fd >= 0 stays open in the child. False: errno says why. */
 bool coprocess_start(struct coprocess *coprocess, int child, enum coprocess_talk talk, int input,
                      int keep_fd);
 
@@ -43,8 +43,8 @@ bool coprocess_flush(struct coprocess *coprocess);
 /* wanted: the loop calls the source when the pipe or socket has room. */
 void coprocess_wait_for_room(struct coprocess *coprocess, bool wanted);
 
-/* Sends one datagram with these descriptors, without waiting. Only for a socket. False with
- * errno. */
+/* Sends one datagram with these descriptors, without waiting. Only for a socket. False: errno says
+ * why. */
 bool coprocess_send_fds(struct coprocess *coprocess, const void *bytes, size_t length,
                         const int *fds, int count);
 

@@ -17,7 +17,7 @@
 void attach_prepare(char *path, void (*event)(const struct helper_event *event),
                     void (*again)(void));
 
-/* The helper inherits `lock`, the lock of the spool (spool.h). False with errno. */
+/* The helper inherits `lock`, the lock of the spool (spool.h). False: errno says why. */
 bool attach_start(int lock);
 void attach_stop(void);
 

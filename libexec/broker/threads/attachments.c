@@ -102,10 +102,11 @@ struct exit_record {
     uint64_t time;
 };
 
-/* True: the last record of the watch says that the thread ended with its own thread id. After an
- * execve(2), the record has the id of the process's first thread instead. The kernel also writes
- * this record when it ends the watch because the thread calls execve(2) with a program that the
- * owner may not trace. */
+/* True: the last record of the watch is an exit record with the thread's own id. So the thread
+ * ended without an execve(2): after an execve(2), the exit record has the id of the process's first
+ * thread. An exit record alone does not show how the thread ended: the kernel also writes one, with
+ * the first thread's id, if the thread calls execve(2) with a program that the owner may not
+ * trace. */
 static bool has_died_as_watched(const struct attachment *attachment)
 {
     struct pollfd one = {.fd = attachment->watch, .events = POLLIN};

@@ -24,8 +24,8 @@ unsigned attachments_count(void);
 struct attachment *attachment_new(struct reservation *reservation, const struct identity *identity,
                                   int pidfd, bool by_file, const struct attributes *former);
 
-/* Adds the attachment to the table. From now on the loop reports the end of the thread. False with
- * errno; or another reservation has the thread. */
+/* Adds the attachment to the table. From now on the loop reports the end of the thread. False:
+ * another reservation has the thread, or the loop cannot watch the thread (errno says why). */
 bool attachment_watch(struct attachment *attachment);
 void attachment_end(struct reservation *reservation);
 

@@ -15,7 +15,7 @@ struct watch_of;
 /* Tells the launcher about rtf-tasks, and its uid. Call this before the launcher is forked. */
 void task_watches_prepare(char *path, struct identity_to_run_as as);
 
-/* Starts rtf-tasks. False with errno. */
+/* Starts rtf-tasks. False: errno says why. */
 bool task_watches_start(void);
 
 /* Begins a watch for the program file `name`, which replaces the present watch for this file. */

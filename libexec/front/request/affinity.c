@@ -39,6 +39,6 @@ void affinity_tell(pid_t thread, const struct affinity *before)
         is_within(&now, &before->cpus))
         return;
     command_say(
-        "thread %d was pinned to CPU %s, and may run on CPU %s now; --cpus=%s keeps it there",
+        "thread %d was pinned to CPU %s, and may now run on CPU %s; --cpus=%s keeps the thread pinned",
         (int)thread, format_cpus(&before->cpus, was), format_cpus(&now, is), was);
 }

@@ -3,7 +3,8 @@
 #ifndef RTF_END_SIGNALS_H
 #define RTF_END_SIGNALS_H
 
-/* Returns a descriptor that becomes readable when SIGINT, SIGTERM or SIGHUP comes. -1 with errno. */
+/* Returns a descriptor that becomes readable when SIGINT, SIGTERM or SIGHUP comes. -1: errno says
+ * why. */
 int end_signals_open(void);
 
 /* Takes the signal that has ended the measurement. From then on a signal ends the process. */
