@@ -320,6 +320,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     [ "$(kernel "$SLEEPER")" = "$before" ]
 }
 
+# bats test_tags=machine
 @test "77: SCHED_DEADLINE on fewer CPUs than the scheduling domain has is explained" {
     sleeper
     before=$(kernel "$SLEEPER")
@@ -340,6 +341,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
+# bats test_tags=machine
 @test "77: the kernel's own admission test has no room: its numbers are told" {
     # Each thread takes all of a CPU, so the last thread finds no room.
     sleepers=()
@@ -380,6 +382,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
     "$DETACH" <"$WORK/former"
 }
 
+# bats test_tags=machine
 @test "77: a cpu cgroup without real-time runtime is named; SCHED_DEADLINE is not concerned" {
     [ -w /sys/fs/cgroup/cpu/cpu.rt_runtime_us ] || skip "this kernel has no real-time group scheduling"
     CGROUP=$(mktemp -d /sys/fs/cgroup/cpu/rtf-test.XXXXXX)

@@ -4,7 +4,9 @@
 
 #include "lent-ranks.h"
 
-enum { BOOSTS_MAX = 1024 };
+/* RESERVED places are for boosts with an unknown lender. Otherwise a user could fill the table with
+ * boosts of known lenders, and hide a boost. */
+enum { BOOSTS_MAX = 1024, RESERVED = 256 };
 
 static struct boost *boosts;
 static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
@@ -100,10 +102,10 @@ void boost_disown(struct boost *boost, int64_t now, int64_t try_at)
 
 /* True: the table has room for a new boost. Removes a boost that no guarded thread lends if the
  * table is full. */
-static bool has_room(void)
+static bool has_room(bool lender_is_known)
 {
     struct boost *boost;
-    if (HASH_COUNT(boosts) < BOOSTS_MAX)
+    if (HASH_COUNT(boosts) < (lender_is_known ? BOOSTS_MAX - RESERVED : BOOSTS_MAX))
         return true;
     TAILQ_FOREACH (boost, &unknown, of_unknown)
         if (boost->try_at == INT64_MAX) {
@@ -118,7 +120,7 @@ bool boost_begin(pid_t tid, struct guarded *lender, int priority, int64_t since,
     struct boost *boost = boost_of(tid);
     if (boost != NULL)
         boost_end(boost, since);
-    if (!has_room() || (boost = calloc(1, sizeof *boost)) == NULL)
+    if (!has_room(lender != NULL) || (boost = calloc(1, sizeof *boost)) == NULL)
         return false;
     *boost = (struct boost){
         .tid = tid, .lender = lender, .priority = priority, .since = since, .try_at = try_at};

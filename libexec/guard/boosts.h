@@ -19,7 +19,8 @@ struct boost {
      * search goes on; INT64_MAX: no candidate is left. */
     unsigned rounds;
     int64_t try_at;
-    int priority; /* the kernel's number: 99 - rt_priority; -1 under SCHED_DEADLINE */
+    unsigned searches; /* complete searches that have found no lender */
+    int priority;      /* the kernel's number: 99 - rt_priority; -1 under SCHED_DEADLINE */
     int64_t since;
     TAILQ_ENTRY(boost) of_unknown;
     UT_hash_handle hh; /* by tid */

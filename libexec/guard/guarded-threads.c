@@ -117,6 +117,14 @@ static void count_others(struct guarded *guarded)
     guarded->window.others = size > 1 ? size - 1 : 0;
 }
 
+/* Has the kernel report the boosts by all other threads again. */
+static void renew_boosts_of_others(const struct guarded *guarded)
+{
+    for (struct guarded *other = all; other != NULL; other = other->hh.next)
+        if (other != guarded && !is_deadline(other))
+            guarded_renew_boosts(other);
+}
+
 static void make_ordinary(struct guarded *guarded)
 {
     const struct target target = target_of(guarded);
@@ -124,8 +132,12 @@ static void make_ordinary(struct guarded *guarded)
         guarded->counted_until = suspend_deadline(&target, &guarded->overrun);
     else
         suspend_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
-    if (guarded->group != NULL)
-        process_group_suspend(guarded->group, tell->made_ordinary);
+    if (guarded->group != NULL) {
+        const bool each = tell->looks_at_members(guarded);
+        process_group_suspend(guarded->group, each ? tell->made_ordinary : NULL);
+        if (!each)
+            renew_boosts_of_others(guarded);
+    }
     tell->made_ordinary(guarded->tid);
     count_others(guarded);
 }
@@ -149,9 +161,41 @@ static enum apply_result put_in_force(struct guarded *guarded)
     return done;
 }
 
+/* ---- threads that cost the guard much time ---- */
+
+/* The kernel boosts a whole chain of threads, each of which waits for the next one, within the
+ * guard's call. A user could keep the guard from all other work by chains of a thousand threads. So
+ * threads whose suspension and resumption take long are resumed seldom: all of them together take a
+ * twentieth of a CPU. */
+enum { COSTLY_PAUSE = 20 };
+static int64_t costly_at; /* no thread that costs much is resumed before this time */
+
+/* Returns the time that the guard needs for a suspension and a resumption beyond the usual time,
+ * ns. */
+static int64_t excess_of(const struct guarded *guarded)
+{
+    const int64_t usual = INT64_C(1000000), usual_each = INT64_C(50000);
+    const int64_t excess = guarded->suspension_took + guarded->resumption_took - usual -
+                           guarded->window.others * usual_each;
+    return excess > 0 ? excess : 0;
+}
+
+/* Returns when a thread can be resumed whose suspension ends at `until`. */
+static int64_t resumption_after(const struct guarded *guarded, int64_t until)
+{
+    const int64_t excess = excess_of(guarded);
+    if (excess == 0)
+        return until;
+    const int64_t at = until > costly_at ? until : costly_at;
+    costly_at = at + excess * COSTLY_PAUSE;
+    return at;
+}
+
 static void suspend_thread(struct guarded *guarded)
 {
+    const int64_t began = monotonic_now();
     make_ordinary(guarded);
+    guarded->suspension_took = monotonic_now() - began;
     /* CPU time that the thread has used since the event fired is not lost: the event keeps its
      * count while it is stopped, and so counts this time in the next window. */
     count_cpu_time(guarded, false);
@@ -161,6 +205,7 @@ static void suspend_thread(struct guarded *guarded)
 static void enter_suspended(struct guarded *guarded, int64_t until)
 {
     guarded->state = GUARDED_SUSPENDED;
+    until = until == INT64_MAX ? until : resumption_after(guarded, until);
     guarded->resume_at = until > guarded->counted_until ? until : guarded->counted_until;
     RB_INSERT(suspended, &suspended, guarded);
 }
@@ -250,7 +295,9 @@ static void resume(struct guarded *guarded)
         guarded->wait_at_window = wait_time_of(guarded);
         count_cpu_time(guarded, true);
     }
+    const int64_t began = monotonic_now();
     const enum apply_result done = put_in_force(guarded);
+    guarded->resumption_took = monotonic_now() - began;
     look_again_at_new(guarded);
     if (done == APPLY_PENDING)
         guarded->state = GUARDED_LOST;
@@ -371,25 +418,26 @@ void guarded_renew_boosts(struct guarded *guarded)
 
 /* ---- lowering ---- */
 
-void guarded_lower(struct guarded *guarded, int priority, bool awake)
+void guarded_lower(struct guarded *guarded, int priority, bool own, bool awake_members)
 {
     const struct target target = target_of(guarded);
-    guarded->is_lowered = !is_deadline(guarded) && guarded->state == GUARDED_IN_FORCE &&
-                          rank_is(guarded->tid, priority) && (awake || thread_sleeps(guarded->tid));
+    if (is_deadline(guarded) || guarded->state != GUARDED_IN_FORCE)
+        return;
+    guarded->is_lowered = own && rank_is(guarded->tid, priority);
     if (guarded->is_lowered)
         lower_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
     if (guarded->group != NULL)
-        process_group_lower(guarded->group, priority, awake);
+        process_group_lower(guarded->group, priority, awake_members);
 }
 
-void guarded_raise(struct guarded *guarded)
+bool guarded_raise(struct guarded *guarded)
 {
     const struct target target = target_of(guarded);
-    if (guarded->is_lowered)
+    const bool was_lowered = guarded->is_lowered;
+    if (was_lowered)
         resume_fixed_priority(&target, guarded->suspended_policy, guarded->suspended_priority);
     guarded->is_lowered = false;
-    if (guarded->group != NULL)
-        process_group_raise(guarded->group);
+    return (guarded->group != NULL && process_group_raise(guarded->group)) || was_lowered;
 }
 
 /* ---- coming and going ---- */
@@ -612,9 +660,12 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     continue_window(guarded, monotonic_now());
     if (guarded->group != NULL && guarded->state == GUARDED_IN_FORCE)
         look_for_started(guarded);
-    if (again && !came_back && find_last_window(guarded) == NULL)
-        /* The kernel has reported the boosts by this thread only to an earlier guard, so they have
-         * to be reported again. */
+    /* The kernel has reported the boosts by this thread only to an earlier guard, so they have to be
+     * reported again. A FIFO or RR thread may also lend to a thread that became ordinary before this
+     * thread was guarded. The guard itself makes the members of a group real-time, and the kernel
+     * reports their boosts then. */
+    const bool is_unreported = again && !came_back && find_last_window(guarded) == NULL;
+    if (is_unreported || (!is_deadline(guarded) && guarded->group == NULL))
         guarded_renew_boosts(guarded);
     return guarded;
 }

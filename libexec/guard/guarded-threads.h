@@ -74,6 +74,7 @@ struct guarded {
     int64_t count_at_window; /* count of `event` when the window began */
     int64_t wait_at_window;  /* time waited for a CPU until the window began */
     bool is_lowered; /* between guarded_lower and guarded_raise: the thread itself is lowered */
+    int64_t suspension_took, resumption_took; /* how long the guard needed the last time */
     /* SUSPENDED: when the thread runs as granted again; not before counted_until */
     int64_t resume_at;
     /* until this time the kernel counts the bandwidth that the thread had under SCHED_DEADLINE; 0:
@@ -86,6 +87,8 @@ struct guarded {
     int64_t lent_counted_to;   /* `lent` includes the time up to here */
     int64_t used_itself;       /* CPU time that the thread used in its window before it lent */
     int64_t lent;              /* time lent in the window for lending */
+    bool lends_too_often;      /* to more threads than lending.c can count; to be suspended soon */
+    int64_t ran_at_search;     /* CPU time at the last search for a lender (lending.c) */
     int report_attempts;  /* how often to try again to have the kernel report a boost (lending.c) */
     int64_t check_at;     /* next check for a boost that the kernel did not report */
     int64_t ran_at_check; /* CPU time at the last check, to see whether the thread has run since */
@@ -109,6 +112,9 @@ struct guarded_events {
     void (*forget)(const struct guarded *lender);
     /* The guard has made this thread, or this member of a group, ordinary. */
     void (*made_ordinary)(pid_t tid);
+    /* The guard is about to make the members of a group ordinary. True: made_ordinary is to be
+     * called for each of them. False: the boosts by all other threads are to be reported again. */
+    bool (*looks_at_members)(const struct guarded *guarded);
     /* True: the thread may hold a lock for which a real-time thread waits. */
     bool (*may_hold)(pid_t tid);
     /* Called when a suspended thread runs as granted again. False: the thread may lend its rank
@@ -141,12 +147,12 @@ void guarded_forget_ended(void);
  * guard starts, nothing would bound the time that this thread lends. */
 void guarded_leave(struct guarded *guarded);
 
-/* guarded_lower lowers the priority of a FIFO or RR thread, and of the members of its group that have
- * this priority (thread-rank.h), by one. awake: also of threads that do not sleep. guarded_raise
- * restores all of them. Call guarded_raise in any case, and before any other change of the
- * thread. */
-void guarded_lower(struct guarded *guarded, int priority, bool awake);
-void guarded_raise(struct guarded *guarded);
+/* guarded_lower lowers the priority of a FIFO or RR thread by one if `own` is true and the thread has
+ * this priority (thread-rank.h). Lowers the members of its group that have this priority, too; with
+ * awake_members also members that do not sleep. guarded_raise restores all of them; true: something
+ * was lowered. Call guarded_raise in any case, and before any other change of the thread. */
+void guarded_lower(struct guarded *guarded, int priority, bool own, bool awake_members);
+bool guarded_raise(struct guarded *guarded);
 
 /* `event` has fired: the thread has used one runtime, or more. */
 void guarded_used_up(struct guarded *guarded, int64_t now);

@@ -72,20 +72,23 @@ static bool drain(const struct ring *ring, void (*take)(const struct priority_ch
     _Alignas(struct sample) unsigned char record[RECORD_MAX];
     struct perf_event_header header;
     const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = ring->page->data_tail;
-    const bool some = head != tail;
-    lost |= head - tail + sizeof record > RING_PAGES * page_bytes;
-    while (tail < head) {
+    const bool some = head != ring->page->data_tail;
+    lost |= head - ring->page->data_tail + sizeof record > RING_PAGES * page_bytes;
+    while (ring->page->data_tail < head) {
+        const uint64_t tail = ring->page->data_tail;
         copy_out(ring, tail, (unsigned char *)&header, sizeof header);
-        if (header.size < sizeof header)
+        if (header.size < sizeof header) {
+            __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
             break;
+        }
         const size_t size = header.size < sizeof record ? header.size : sizeof record;
         lost |= header.type == PERF_RECORD_LOST;
         copy_out(ring, tail, record, size);
+        /* The record counts as read before `take` sees it: `take` may read the ring, too, and no
+         * record may be taken twice. */
+        __atomic_store_n(&ring->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
         take_record(record, size, take);
-        tail += header.size;
     }
-    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
     return some;
 }
 

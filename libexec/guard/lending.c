@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "boosts.h"
 #include "clock.h"
@@ -103,14 +104,23 @@ static int64_t first_try(int priority, int64_t since)
     return promotions_any() ? since + patience : INT64_MAX;
 }
 
+/* After a lost report: when to have the boosts of all threads reported again; INT64_MAX: no report
+ * was lost. */
+static int64_t resynchronize_at = INT64_MAX;
+static bool some_lend_too_often; /* a guarded thread has lends_too_often */
+
+/* This function runs while reports are read. So it only notes that a lender has to be suspended:
+ * a suspension causes reports. */
 static void begin_boost(pid_t tid, struct guarded *lender, int priority, int64_t time)
 {
     if (boost_begin(tid, lender, priority, time, first_try(priority, time)))
         return;
-    /* The table is full, with a thousand boosts: the lender is suspended at once, because its
-     * lending cannot be counted. */
-    if (lender != NULL)
-        suspend_lender(lender, time);
+    /* The table is full, with a thousand boosts. The lender is suspended soon, because its lending
+     * cannot be counted. If the lender is unknown, the kernel has to report the boost again. */
+    if (lender == NULL)
+        resynchronize_at = 0;
+    else
+        some_lend_too_often = lender->lends_too_often = true;
 }
 
 /* ---- the kernel's reports ---- */
@@ -121,6 +131,14 @@ static struct {
     pid_t tid;
     bool has_changed;
 } watched;
+
+static pid_t own_tid; /* after lending_open the guard may not call getpid(2) */
+
+static void watch(pid_t tid)
+{
+    watched.tid = tid;
+    watched.has_changed = false;
+}
 
 /* True: the thread has this priority without any boost. */
 static bool is_own(pid_t tid, int priority)
@@ -135,7 +153,8 @@ static void take_priority_change(const struct priority_change *change)
     const int before = change->before, after = change->after;
     const bool by_itself = change->caller == change->tid;
     struct boost *boost = boost_of(change->tid);
-    watched.has_changed |= change->tid == watched.tid;
+    /* Changes that other threads cause show nothing about the thread that the guard suspends. */
+    watched.has_changed |= change->tid == watched.tid && change->caller == own_tid;
     if (boost != NULL && change->time < boost->since)
         /* the report is older than the boost: it was read late, from the ring of another CPU */
         return;
@@ -152,10 +171,6 @@ static void take_priority_change(const struct priority_change *change)
             begin_boost(change->tid, NULL, after, change->time);
     }
 }
-
-/* After a lost record: when to have the boosts of all threads reported again; INT64_MAX: no record
- * was lost. */
-static int64_t resynchronize_at = INT64_MAX;
 
 static bool drain_all(void)
 {
@@ -250,10 +265,21 @@ static void disown(const struct guarded *lender)
     }
 }
 
-static bool others_are_guarded(void)
+/* Begins a boost of an unknown lender if the thread is boosted. */
+static void look_at_rank(pid_t tid, int64_t now)
 {
-    const struct guarded *first = guarded_first();
-    return first != NULL && first->hh.next != NULL;
+    const int priority = rank_in_force(tid);
+    if (priority < RT_PRIORITIES)
+        begin_boost(tid, NULL, priority, now);
+    else
+        hidden_wait_forget(tid);
+}
+
+/* True: the thread runs at another rank than the boost has. A SCHED_DEADLINE thread that has made
+ * itself ordinary may be boosted by a FIFO thread. */
+static bool has_other_rank(const struct boost *boost)
+{
+    return !is_deadline(boost->tid) && rank_in_force(boost->tid) != boost->priority;
 }
 
 /* Called when a thread has been made ordinary. If another thread waits for a lock of this thread,
@@ -262,19 +288,29 @@ static bool others_are_guarded(void)
  * kernel/sched/core.c). So the guard looks at the thread itself. */
 static void made_ordinary(pid_t tid)
 {
+    /* Taken first: a report that comes while the guard looks is newer than this time, and counts
+     * (take_priority_change). */
+    const int64_t now = monotonic_now();
     (void)drain_all();
-    if (!others_are_guarded())
-        return;
     struct boost *boost = boost_of(tid);
-    const int priority = rank_in_force(tid);
-    if (boost != NULL && boost->priority == priority)
+    if (boost != NULL && !has_other_rank(boost))
         return;
     if (boost != NULL)
-        boost_end(boost, monotonic_now());
-    if (priority < RT_PRIORITIES)
-        begin_boost(tid, NULL, priority, monotonic_now());
-    else
-        hidden_wait_forget(tid);
+        boost_end(boost, now);
+    look_at_rank(tid, now);
+}
+
+/* A wait for a member of a group may be hidden. The guard looks at each member, or has the boosts by
+ * all possible lenders reported again: at the smaller number, because the group may have hundreds of
+ * members and a short period. A SCHED_DEADLINE thread waits for no member without a report. */
+static bool looks_at_members(const struct guarded *guarded)
+{
+    enum { WORTH = 2 }; /* a look at a member costs half as much as a report */
+    int64_t lenders = 0;
+    for (const struct guarded *one = guarded_first(); one != NULL; one = one->hh.next)
+        if (one != guarded && one->granted.policy != POLICY_DEADLINE)
+            lenders += one->group == NULL ? 1 : process_group_size(one->group);
+    return lenders * WORTH > process_group_size(guarded->group);
 }
 
 /* ---- boosts without a report (PREEMPT_RT) ---- */
@@ -365,40 +401,59 @@ static bool may_wait(const struct guarded *guarded)
 
 static bool still_lends(const struct guarded *lender)
 {
-    const struct boost *boost;
-    bool really = false;
-    if (!may_wait(lender))
-        return false;
-    for (boost = boosts_first(); boost != NULL; boost = boost->hh.next)
-        if (boost->lender == lender)
-            really |= goes_on(boost);
-    return really;
+    const struct boost *boost = may_wait(lender) ? boosts_first() : NULL;
+    while (boost != NULL && (boost->lender != lender || !goes_on(boost)))
+        boost = boost->hh.next;
+    return boost != NULL;
 }
 
-/* True: the boost of the thread has ended. If the thread is SCHED_DEADLINE, only a report of the
- * kernel shows the end. */
+/* True: the boost of the thread has ended because the guard has suspended a thread. The boost may
+ * also end by itself at this moment, so a report that names the guard has to come, too. With
+ * PREEMPT_RT this report may be missing. If the boosted thread is SCHED_DEADLINE, only the report
+ * shows the end. */
 static bool has_ended(pid_t tid)
 {
     (void)drain_all();
-    return !rank_is_boosted(tid) && (!is_deadline(tid) || watched.has_changed);
+    return !rank_is_boosted(tid) && (watched.has_changed || (is_preempt_rt && !is_deadline(tid)));
 }
 
 static int64_t next_try;
 
-/* ns. If a boost lasts longer than this, awake threads are also tried as its lender, if they may
- * wait (may_wait). Awake threads notice a suspension, so they are not tried for short boosts. */
+/* ns. With PREEMPT_RT, if a boost lasts longer than this, awake threads are also tried as its
+ * lender, because they may wait (may_wait). Awake threads notice a suspension, so they are not tried
+ * for short boosts. */
 static const int64_t long_boost = INT64_C(200000000);
 
-/* True: the thread lent the boost, and is suspended now. */
-static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost, bool lasts,
-                              int64_t now)
+static bool lasts_long(const struct boost *boost, int64_t now)
+{
+    return is_preempt_rt && now >= boost->since + long_boost;
+}
+
+/* True: the thread does not notice a suspension for a moment. The thread sleeps, or has not run
+ * since it was awake in an earlier search. Such a thread may lend: a waiting thread that a signal or
+ * a timeout has woken is in the queue of the lock until it runs, and it may be unable to run because
+ * the boosted thread has the CPU. */
+static bool does_not_notice(struct guarded *guarded)
+{
+    if (thread_sleeps(guarded->tid))
+        return true;
+    const int64_t ran = guarded_ran(guarded);
+    const bool has_run = ran < 0 || ran != guarded->ran_at_search;
+    guarded->ran_at_search = ran;
+    return !has_run;
+}
+
+/* True: the thread lent the boost, and is suspended now. From the second search on, awake members of
+ * a group are tried, too. */
+static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost, int64_t now)
 {
     const pid_t tid = boost->tid;
-    watched.tid = tid;
-    watched.has_changed = false;
-    const bool found = guarded->group != NULL &&
-                       process_group_try(guarded->group, boost->priority, lasts, has_ended, tid);
-    if (!found && !lasts && !thread_sleeps(guarded->tid))
+    const bool lasts = lasts_long(boost, now);
+    watch(tid);
+    const bool found =
+        guarded->group != NULL && process_group_try(guarded->group, boost->priority,
+                                                    lasts || boost->searches > 0, has_ended, tid);
+    if (!found && !lasts && !does_not_notice(guarded))
         return false;
     guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
     if (has_ended(tid)) {
@@ -423,17 +478,27 @@ static bool is_candidate(const struct guarded *guarded, pid_t tid, int priority)
 static unsigned search_at;
 static pid_t last_found;
 
+/* Returns how long the guard waits before it searches again, ns. A thread that is awake has usually
+ * run before the second search (does_not_notice). Later searches find a lender that ran during an
+ * earlier search. A SCHED_DEADLINE thread whose boost goes on may make itself ordinary at any time.
+ * Then it has the rank of a thread that waits for it, and the kernel reports nothing. */
+static int64_t pause_after(const struct boost *boost)
+{
+    static const int64_t first = INT64_C(4000000), of_deadline = INT64_C(20000000),
+                         others = INT64_C(100000000);
+    return boost->searches == 0 ? first : is_deadline(boost->tid) ? of_deadline : others;
+}
+
 /* The search has tried all threads from search_at to the end of the list. Sets when to try
  * again. */
-static void search_again(struct boost *boost, bool lasts, int64_t now)
+static void search_again(struct boost *boost, int64_t now)
 {
     search_at = 0;
     if (boost->rounds > 1)
         boost->try_at = now;
-    else if (is_preempt_rt && !lasts)
-        boost->try_at = boost->since + long_boost;
     else {
-        boost->try_at = INT64_MAX;
+        boost->try_at = now + pause_after(boost);
+        boost->searches++;
         rank_forget_unknown(boost->priority);
     }
     boost->rounds -= boost->rounds > 0 ? 1 : 0;
@@ -441,7 +506,7 @@ static void search_again(struct boost *boost, bool lasts, int64_t now)
 
 /* Tries the next possible lenders of the thread's boost. Returns the lender; NULL: none of these
  * threads is the lender. *all: whether the last guarded thread was tried. */
-static struct guarded *try_next(pid_t tid, int priority, bool lasts, int64_t now, bool *all)
+static struct guarded *try_next(pid_t tid, int priority, int64_t now, bool *all)
 {
     unsigned place = 0, tries = 0;
     const struct boost *boost = boost_of(tid);
@@ -450,7 +515,7 @@ static struct guarded *try_next(pid_t tid, int priority, bool lasts, int64_t now
         if (place++ < search_at || !is_candidate(guarded, tid, priority))
             continue;
         tries++;
-        if (suspend_if_lender(guarded, boost, lasts, now)) {
+        if (suspend_if_lender(guarded, boost, now)) {
             last_found = guarded->tid;
             return guarded;
         }
@@ -467,19 +532,27 @@ static struct guarded *try_next(pid_t tid, int priority, bool lasts, int64_t now
  * other, and suspends each thread whose restoration boosts the thread again. Does not make all
  * possible lenders ordinary at once, because most of them are threads of other users, and may wake
  * meanwhile. Returns one of the lenders; NULL: none of the threads lends. */
-static struct guarded *find_joint_lenders(pid_t tid, int priority, bool lasts, int64_t now)
+static struct guarded *find_joint_lenders(const struct boost *boost, int64_t now)
 {
+    const pid_t tid = boost->tid;
+    const int priority = boost->priority;
+    const bool lasts = lasts_long(boost, now), members = lasts || boost->searches > 0;
     struct guarded *guarded, *found = NULL;
     for (guarded = guarded_first(); guarded != NULL && rank_in_force(tid) <= priority;
          guarded = guarded->hh.next)
         if (is_candidate(guarded, tid, priority))
-            guarded_lower(guarded, priority, lasts);
-    const bool all_lowered = rank_in_force(tid) > priority;
+            guarded_lower(guarded, priority, lasts || does_not_notice(guarded), members);
+    bool is_lower = rank_in_force(tid) > priority;
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
-        guarded_raise(guarded);
-        if (!all_lowered || rank_in_force(tid) > priority)
+        if (!guarded_raise(guarded) || !is_lower || rank_in_force(tid) > priority)
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
+        is_lower = rank_in_force(tid) > priority;
+        if (!is_lower) {
+            /* meanwhile another thread lends its rank */
+            guarded_undo_suspension(guarded);
+            continue;
+        }
         guarded->report_attempts = REPORT_ATTEMPTS;
         guarded->suspended_for_lending = true;
         found = guarded;
@@ -488,11 +561,11 @@ static struct guarded *find_joint_lenders(pid_t tid, int priority, bool lasts, i
     return found;
 }
 
-static bool was_lent_by_last(const struct boost *boost, bool lasts, int64_t now)
+static bool was_lent_by_last(const struct boost *boost, int64_t now)
 {
     struct guarded *last = guarded_find(last_found);
     return last != NULL && is_candidate(last, boost->tid, boost->priority) &&
-           suspend_if_lender(last, boost, lasts, now);
+           suspend_if_lender(last, boost, now);
 }
 
 /* Suspends the possible lenders one after the other: the boost ends with the suspension of its
@@ -503,26 +576,34 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     const pid_t tid = boost->tid;
     const int priority = boost->priority;
     bool all = false;
-    const bool lasts = is_preempt_rt && now >= boost->since + long_boost;
     if (!goes_on(boost)) {
         hide(boost, boost->since);
         return NULL;
     }
+    if (has_other_rank(boost)) {
+        boost_end(boost, now);
+        look_at_rank(tid, now);
+        return NULL;
+    }
     if (boost->rounds == 0)
         boost->rounds = search_at == 0 ? 1 : 2;
-    if (was_lent_by_last(boost, lasts, now))
+    if (was_lent_by_last(boost, now))
         return guarded_find(last_found);
-    struct guarded *lender = try_next(tid, priority, lasts, now, &all);
+    struct guarded *lender = try_next(tid, priority, now, &all);
     if (lender == NULL && all && priority == -1) {
         promotions_drain();
+        watch(tid);
         if (promotions_suspend(has_ended, tid))
             return NULL;
     }
-    if (lender == NULL && all && priority >= 0)
-        lender = find_joint_lenders(tid, priority, lasts, now);
     boost = lender == NULL ? boost_of(tid) : NULL;
+    if (boost != NULL && all && priority >= 0 && boost->priority == priority &&
+        boost->searches > 0) {
+        lender = find_joint_lenders(boost, now);
+        boost = lender == NULL ? boost_of(tid) : NULL;
+    }
     if (boost != NULL && all)
-        search_again(boost, lasts, now);
+        search_again(boost, now);
     else if (boost != NULL)
         boost->try_at = now;
     return lender;
@@ -536,6 +617,30 @@ static void resynchronize(void)
     resynchronize_at = INT64_MAX;
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next)
         guarded_renew_boosts(guarded);
+    /* Boosts by several threads of one priority: the kernel reports the boost by the first thread
+     * that is restored. */
+    for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next)
+        guarded_lower(guarded, rank_granted(guarded), does_not_notice(guarded), false);
+    for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
+        attribute_boosts(guarded);
+        (void)guarded_raise(guarded);
+        attribute_boosts(NULL);
+    }
+}
+
+/* Suspends a thread that lends to more threads than the table of boosts has room for; NULL: there is
+ * no such thread. */
+static struct guarded *suspend_overfull(int64_t now)
+{
+    struct guarded *guarded = some_lend_too_often ? guarded_first() : NULL;
+    while (guarded != NULL && !guarded->lends_too_often)
+        guarded = guarded->hh.next;
+    some_lend_too_often = guarded != NULL;
+    if (guarded == NULL)
+        return NULL;
+    guarded->lends_too_often = false;
+    suspend_lender(guarded, now);
+    return guarded;
 }
 
 /* A boost with an unknown lender that is due for a try; NULL: none. */
@@ -574,6 +679,8 @@ struct guarded *lending_suspend_due(int64_t now)
     struct guarded *lender, *next;
     struct boost *boost;
     look(now);
+    if ((lender = suspend_overfull(now)) != NULL)
+        return lender;
     for (lender = boosts_first_lender(); lender != NULL; lender = next) {
         next = TAILQ_NEXT(lender, of_lenders);
         if (runtime_over_at(lender) > now || has_runtime_left(lender, now))
@@ -603,6 +710,8 @@ int64_t lending_next_due(void)
     const struct guarded *lender;
     const struct boost *boost;
     int64_t first = read_at < next_unprompted_read() ? read_at : next_unprompted_read();
+    if (some_lend_too_often)
+        return 0;
     if (later(resynchronize_at, next_try) < first)
         first = later(resynchronize_at, next_try);
     for (lender = boosts_first_lender(); lender != NULL; lender = TAILQ_NEXT(lender, of_lenders))
@@ -625,9 +734,11 @@ bool lending_open(const char *tracepoint, int epoll, uint64_t as)
                                                  .may_lend = may_lend,
                                                  .forget = disown,
                                                  .made_ordinary = made_ordinary,
+                                                 .looks_at_members = looks_at_members,
                                                  .may_hold = hidden_wait_is_noted,
                                                  .boosts_reported = boosts_reported};
     struct utsname kernel;
+    own_tid = getpid();
     is_preempt_rt = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
     guarded_listen(&events);
     return inheritance_events_open(tracepoint, epoll, as);

@@ -249,7 +249,7 @@ void process_group_suspend(struct process_group *group, void (*suspended)(pid_t 
                 changed |= make_member_ordinary(group, tids[i]);
     }
     go_back(&former);
-    for (ssize_t i = 0; i < count; i++)
+    for (ssize_t i = 0; suspended != NULL && i < count; i++)
         if (tids[i] != group->process)
             suspended(tids[i]);
     free(tids);
@@ -287,7 +287,7 @@ void process_group_lower(struct process_group *group, int priority, bool awake)
 {
     pid_t *tids;
     const ssize_t count = budget_group_members(group->directory, &tids);
-    process_group_raise(group);
+    (void)process_group_raise(group);
     group->lowered = tids;
     group->lowered_from = RT_PRIORITIES - 1 - priority;
     for (ssize_t i = 0; i < count; i++)
@@ -298,17 +298,26 @@ void process_group_lower(struct process_group *group, int priority, bool awake)
             tids[group->lowered_count++] = tids[i];
 }
 
-void process_group_raise(struct process_group *group)
+/* True: the member is as set_member_priority has left it. */
+static bool has_priority(const struct process_group *group, pid_t tid, int priority)
 {
+    const int policy = priority > 0 ? suspend_kernel_policy(group->granted.policy) : SCHED_OTHER;
     struct sched_param now;
-    for (ssize_t i = 0; i < group->lowered_count; i++)
+    return sched_getscheduler(tid) == (policy | SCHED_RESET_ON_FORK) &&
+           sched_getparam(tid, &now) == 0 && now.sched_priority == priority;
+}
+
+bool process_group_raise(struct process_group *group)
+{
+    const ssize_t count = group->lowered_count;
+    for (ssize_t i = 0; i < count; i++)
         if (process_group_has(group, group->lowered[i]) &&
-            sched_getparam(group->lowered[i], &now) == 0 &&
-            now.sched_priority == group->lowered_from - 1)
+            has_priority(group, group->lowered[i], group->lowered_from - 1))
             (void)set_member_priority(group, group->lowered[i], group->lowered_from);
     free(group->lowered);
     group->lowered = NULL;
     group->lowered_count = 0;
+    return count > 0;
 }
 
 bool process_group_try(const struct process_group *group, int priority, bool awake,

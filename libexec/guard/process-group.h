@@ -44,18 +44,18 @@ void process_group_count(const struct process_group *group, bool on);
  * Two kinds of member stay as they are: a member with SCHED_DEADLINE, which has a reservation of
  * its own; and a member that runs as another user, with another policy or a higher priority than
  * granted, because only a privileged process can have set these. After all members are ordinary,
- * calls `suspended` for each member except the first thread. process_group_resume gives the members
- * the granted policy, priority and CPU, except members with SCHED_DEADLINE or uids of others.
- * False: there are more than PROCESS_MEMBERS_MAX members, and no member is made real-time, because
+ * calls `suspended` (NULL: nothing) for each member except the first thread. process_group_resume
+ * gives the members the granted policy, priority and CPU, except members with SCHED_DEADLINE or uids
+ * of others. False: there are more than PROCESS_MEMBERS_MAX members, and no member is made real-time, because
  * suspending so many would take the guard too long. */
 void process_group_suspend(struct process_group *group, void (*suspended)(pid_t tid));
 bool process_group_resume(struct process_group *group);
 
 /* Lowers the priority of the members with this priority (thread-rank.h), except the first thread,
  * by one. Members of priority 1 become ordinary. awake: lowers members that do not sleep, too.
- * process_group_raise restores the members. */
+ * process_group_raise restores the members; true: some were lowered. */
 void process_group_lower(struct process_group *group, int priority, bool awake);
-void process_group_raise(struct process_group *group);
+bool process_group_raise(struct process_group *group);
 
 /* Makes the sleeping members with this priority (thread-rank.h), except the first thread, ordinary
  * and then real-time again, one after the other. Stops when is_over(about) is true while a member

@@ -142,14 +142,14 @@ holder_is_released() {
 }
 
 @test "a real-time holder that threads of its rank wait for has only the lent runtimes after its own reservation has ended" {
-    waited_for '{"plugin": "FP", "priority": 15, "runtime": "50ms", "period": "100ms"}'
+    waited_for '{"plugin": "FP", "priority": 15, "runtime": "400ms", "period": "500ms"}'
     holder_is_released
     holder_had_at_most 400
 }
 
 # bats test_tags=turn:1
 @test "a SCHED_DEADLINE holder that real-time threads wait for has only the lent runtimes after its own reservation has ended" {
-    waited_for '{"plugin": "EDF", "runtime": "50ms", "period": "100ms"}'
+    waited_for '{"plugin": "EDF", "runtime": "400ms", "period": "500ms"}'
     holder_is_released
     holder_had_at_most 400
 }
@@ -159,6 +159,22 @@ holder_is_released() {
     waited_for '{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms"}' ordinary
     kill -USR1 "$HOLDER"
     holder_had_at_most 800
+}
+
+# bats test_tags=turn:1
+@test "a SCHED_DEADLINE holder that makes itself ordinary has its own runtime and the lent ones" {
+    waited_for '{"plugin": "EDF", "runtime": "20ms", "period": "100ms"}' ordinary
+    kill -USR1 "$HOLDER"
+    holder_had_at_most 800
+}
+
+# The waiting threads are awake, so a suspension of sleeping threads ends no boost.
+@test "threads that a timeout has woken, but that cannot run, lend no more" {
+    broker_start
+    company 0 1
+    lenders times-out
+    waiters_have "${FIFO%\}}, \"cpus\": \"1\"}"
+    holder_had_at_most 400
 }
 
 # The kernel does not throttle a thread that is lent SCHED_DEADLINE.
@@ -200,8 +216,31 @@ holder_is_released() {
     company 0 1
     lenders real rests
     reserved team '{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}' "$LENDERS"
-    reserved holder '{"plugin": "FP", "priority": 15, "runtime": "50ms", "period": "100ms"}' "$HOLDER"
+    reserved holder '{"plugin": "FP", "priority": 15, "runtime": "400ms", "period": "500ms"}' "$HOLDER"
     for name in waiter-0 waiter-1; do eventually sleeps_in_futex "$(thread "$name")"; done
     holder_is_released
     holder_had_at_most 500
 }
+
+# The guard has no room for so many boosts. It suspends the lenders, and does not end.
+# bats test_tags=turn:1
+@test "two threads that boost a thousand threads at once, in two chains, lend no more" {
+    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/chains" "$BATS_TEST_DIRNAME/chains.c"
+    broker_start
+    company 0 1
+    guard=$(helpers rtf-guard)
+    become $ALICE nice -n 19 "$WORK/chains" 600 3>&- &
+    LENDERS=$!
+    echo "$LENDERS" >>"$WORK/pids"
+    eventually has_thread ready
+    waiters_have "$FIFO"
+    before=$(used_by "$LENDERS") cost=$(used_by "$guard")
+    sleep $((2 * PATIENCE)) # this time is measured
+    had=$(($(used_by "$LENDERS") - before)) cost=$(($(used_by "$guard") - cost))
+    echo "# in 2 s the process had $had ms, and the guard $cost ms" >&3
+    [ "$had" -le $((400 * PATIENCE)) ]
+    [ "$had" -ge 20 ]                   # of these, 30 ms each for the ends of the chains, as ordinary threads
+    [ "$cost" -le $((400 * PATIENCE)) ] # each change of a waiting thread takes the kernel 9 ms
+    [ "$(helpers rtf-guard)" = "$guard" ]
+}
+used_by() { awk '{ print ($14 + $15) * 10 }' "/proc/$1/stat"; } # PROCESS: the CPU time of all its threads, in ms

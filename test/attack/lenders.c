@@ -11,6 +11,8 @@
  *     gives=N    the holder gives the locks back in turn, one every N us, and takes them again
  *     low        each waiter lowers its priority by one before it waits
  *     lowered    the mover lowers the priority of the waiters by one while they wait
+ *     times-out  a timeout wakes each waiting thread after 1 ms. The holder has the only CPU of the
+ *                waiting threads, so these cannot run, and wait for the lock as before
  *     real       the holder sleeps until it is real-time before it takes the locks
  *     rests      the holder sleeps for 10 ms when it has the locks. A thread that waits for a
  *                thread that runs spins in the kernel, and its own runtime is used up
@@ -68,6 +70,18 @@ static void take(int *lock)
         (void)futex(lock, FUTEX_LOCK_PI, 0, 0, NULL, 0);
 }
 
+static void take_within_a_ms(int *lock)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    (void)futex(lock, FUTEX_LOCK_PI, 0, (long)&until, NULL, 0);
+}
+
 static void give(int *lock)
 {
     int me = (int)gettid();
@@ -103,7 +117,9 @@ static void *wait_for_lock(void *number)
     for (;;) {
         if (is_way("low"))
             lower(0);
-        if (!is_way("moved"))
+        if (is_way("times-out"))
+            take_within_a_ms(&shared->lock[own]);
+        else if (!is_way("moved"))
             take(&shared->lock[own]);
         else if (futex(&shared->door[own], FUTEX_WAIT_REQUEUE_PI, 0, 0, &shared->lock[own], 0) != 0)
             continue;
@@ -157,9 +173,14 @@ static void hold(void)
 {
     const long gives = between_gifts();
     const struct sched_param none = {0};
+    cpu_set_t last;
     (void)prctl(PR_SET_NAME, "holder");
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setpriority(PRIO_PROCESS, 0, 19);
+    CPU_ZERO(&last);
+    CPU_SET(1, &last);
+    if (is_way("times-out"))
+        (void)sched_setaffinity(0, sizeof last, &last);
     if (is_way("real"))
         sleep_until_real_time();
     for (int i = 0; i < LOCKS; i++)

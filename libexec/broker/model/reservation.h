@@ -223,7 +223,7 @@ struct reservation {
 enum kind { CREATE, CHANGE, ATTACH, DETACH, RECOVER, UPDATE, EXIT, RELEASE };
 enum result { RESULT_OK, SCHEDULE_FAIL, ACL_FAIL, BAD_SPEC, ATTACH_FAIL, RESULT_WAITING };
 
-enum { OTHER_BYTES = 320 };
+enum { OTHER_BYTES = 360 };
 
 struct refusal {
     enum why code;
