@@ -300,6 +300,12 @@ static void made_ordinary(pid_t tid)
     look_at_rank(tid, now);
 }
 
+void lending_look_at(pid_t tid)
+{
+    if (rank_is_boosted(tid))
+        made_ordinary(tid);
+}
+
 /* A wait for a member of a group may be hidden. The guard looks at each member, or has the boosts by
  * all possible lenders reported again: at the smaller number, because the group may have hundreds of
  * members and a short period. A SCHED_DEADLINE thread waits for no member without a report. */

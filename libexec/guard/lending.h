@@ -53,6 +53,10 @@ bool lending_open(const char *tracepoint, int epoll, uint64_t as);
 /* Called when the epoll descriptor is ready, because a report has come. */
 void lending_read_reports(int64_t now);
 
+/* Looks whether a thread that the guard does not guard, and that has just become ordinary, is lent a
+ * rank. */
+void lending_look_at(pid_t tid);
+
 /* True with PREEMPT_RT: a report may come without a wakeup. */
 bool lending_wakeup_may_fail(void);
 

@@ -11,6 +11,8 @@
  *     op=end id tid started_by  do not make this thread real-time any more, because the attach
  *                               helper acts on the thread from now on; detach=1: the helper makes
  *                               the thread ordinary
+ *     op=ordinary id tid started_by   look whether the thread, which the attach helper has made
+ *                               ordinary, is lent a rank
  *     op=leave id               end all suspensions, except of threads that wait for a lock
  *                               and lend, and change no thread any more
  *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
@@ -239,6 +241,14 @@ static void end(const struct paragraph *request)
         guarded_end(guarded, paragraph_get(request, "detach") != NULL);
 }
 
+static void look_at(const struct paragraph *request)
+{
+    pid_t tid;
+    uint64_t started_by;
+    if (named_thread(request, &tid, &started_by) && thread_is(tid, started_by))
+        lending_look_at(tid);
+}
+
 static void leave_all(void)
 {
     struct guarded *guarded;
@@ -267,6 +277,8 @@ static bool serve_one(const struct paragraph *request, int fds[2])
         rise();
     else if (strcmp(op, "end") == 0)
         end(request);
+    else if (strcmp(op, "ordinary") == 0)
+        look_at(request);
     else if (strcmp(op, "leave") == 0)
         leave_all();
     else

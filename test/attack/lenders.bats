@@ -154,6 +154,15 @@ holder_is_released() {
     holder_had_at_most 400
 }
 
+# The guard does not guard the holder: the line FREE has no enforce=runtime.
+# bats test_tags=turn:1
+@test "a holder whose runtime is not enforced has only the lent runtimes after its own reservation has ended" {
+    echo 'FREE fp 30-40 all' >>"$CONFIG/plugins.conf"
+    waited_for '{"plugin": "FREE", "priority": 35, "runtime": "20ms", "period": "100ms"}'
+    holder_is_released
+    holder_had_at_most 400
+}
+
 # bats test_tags=turn:2
 @test "a holder that makes itself ordinary has its own runtime and the lent ones" {
     waited_for '{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms"}' ordinary

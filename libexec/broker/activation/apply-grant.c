@@ -201,6 +201,8 @@ enum step_result apply_grant_detached(struct request *request, const struct help
     else if (!request->activation.fresh)
         request_event(request, "attach", "ok", -1,
                       "detached: the thread has its former attributes");
+    if (event->answer == HELPER_OK)
+        guard_look_at(reservation->attachment);
     debt_begin(reservation, reservation->grant);
     if (event->answer == HELPER_GONE)
         debt_of_thread(reservation);

@@ -292,6 +292,15 @@ void guard_end(struct attachment *attachment, bool detaches)
         guard_wait(id);
 }
 
+void guard_look_at(const struct attachment *attachment)
+{
+    if (!supervise_runs(&guard.program))
+        return;
+    struct paragraph_output *output = guard_message("ordinary");
+    guard_name(output, attachment->tid, attachment->started_by);
+    (void)guard_send(output, NULL, 0);
+}
+
 void guard_stop(void)
 {
     supervise_finish(&guard.program);

@@ -55,6 +55,11 @@ bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
  * guard guarded the thread, which may still be suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
+/* Has the guard look whether the thread, which the attach helper has just made ordinary, is lent a
+ * rank. A thread that the guard did not guard may have had a lock for which a guarded thread of a
+ * lower rank waits; the kernel does not report when this wait becomes a loan. */
+void guard_look_at(const struct attachment *attachment);
+
 /* Has the guard watch this process of rtf by the perf event `event`: the event shows whether the
  * process loops in the kernel (libexec/guard/kernel-loop.h). The caller keeps the event. */
 void guard_watch_loop(pid_t process, int event);
