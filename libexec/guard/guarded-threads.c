@@ -117,11 +117,11 @@ static void count_others(struct guarded *guarded)
     guarded->window.others = size > 1 ? size - 1 : 0;
 }
 
-/* Has the kernel report the boosts by all other threads again. */
+/* Has the kernel report the boosts by all other threads again, except by members of groups. */
 static void renew_boosts_of_others(const struct guarded *guarded)
 {
     for (struct guarded *other = all; other != NULL; other = other->hh.next)
-        if (other != guarded && !is_deadline(other))
+        if (other != guarded && other->group == NULL && !is_deadline(other))
             guarded_renew_boosts(other);
 }
 

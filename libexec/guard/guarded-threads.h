@@ -113,7 +113,8 @@ struct guarded_events {
     /* The guard has made this thread, or this member of a group, ordinary. */
     void (*made_ordinary)(pid_t tid);
     /* The guard is about to make the members of a group ordinary. True: made_ordinary is to be
-     * called for each of them. False: the boosts by all other threads are to be reported again. */
+     * called for each of them. False: the boosts by all other threads are to be reported again,
+     * and there is no other group. */
     bool (*looks_at_members)(const struct guarded *guarded);
     /* True: the thread may hold a lock for which a real-time thread waits. */
     bool (*may_hold)(pid_t tid);

@@ -308,14 +308,18 @@ void lending_look_at(pid_t tid)
 
 /* A wait for a member of a group may be hidden. The guard looks at each member, or has the boosts by
  * all possible lenders reported again: at the smaller number, because the group may have hundreds of
- * members and a short period. A SCHED_DEADLINE thread waits for no member without a report. */
+ * members and a short period. A report makes a sleeping lender ordinary for a moment. The members of
+ * another group are no such lenders, because some of them may be awake. A SCHED_DEADLINE thread waits
+ * for no member without a report. */
 static bool looks_at_members(const struct guarded *guarded)
 {
     enum { WORTH = 2 }; /* a look at a member costs half as much as a report */
     int64_t lenders = 0;
-    for (const struct guarded *one = guarded_first(); one != NULL; one = one->hh.next)
-        if (one != guarded && one->granted.policy != POLICY_DEADLINE)
-            lenders += one->group == NULL ? 1 : process_group_size(one->group);
+    for (const struct guarded *one = guarded_first(); one != NULL; one = one->hh.next) {
+        if (one != guarded && one->group != NULL)
+            return true;
+        lenders += one != guarded && one->granted.policy != POLICY_DEADLINE;
+    }
     return lenders * WORTH > process_group_size(guarded->group);
 }
 
