@@ -100,15 +100,25 @@ void boost_disown(struct boost *boost, int64_t now, int64_t try_at)
     TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
 }
 
-/* True: the table has room for a new boost. Removes a boost that no guarded thread lends if the
- * table is full. */
+static bool evicted;
+
+bool boosts_evicted(void)
+{
+    const bool was = evicted;
+    evicted = false;
+    return was;
+}
+
+/* True: the table has room for a new boost. If the table is full, removes a boost that no guarded
+ * thread can lend, or, for a known lender, a boost whose lender was not found in several searches. */
 static bool has_room(bool lender_is_known)
 {
     struct boost *boost;
     if (HASH_COUNT(boosts) < (lender_is_known ? BOOSTS_MAX - RESERVED : BOOSTS_MAX))
         return true;
     TAILQ_FOREACH (boost, &unknown, of_unknown)
-        if (boost->try_at == INT64_MAX) {
+        if (boost->try_at == INT64_MAX || (lender_is_known && boost->searches > 2)) {
+            evicted |= boost->try_at != INT64_MAX;
             boost_end(boost, boost->since);
             return true;
         }

@@ -40,6 +40,10 @@ struct guarded *boosts_first_lender(void);
  * boost. False: the table of a thousand boosts is full. */
 bool boost_begin(pid_t tid, struct guarded *lender, int priority, int64_t since, int64_t try_at);
 
+/* True: since the last call, boost_begin has removed a boost that a guarded thread may lend. The kernel
+ * has to report the boosts again. */
+bool boosts_evicted(void);
+
 /* Ends the boost. The time of the boost counts as lent by its lender, or by unknown lenders
  * (rank_note_unknown). */
 void boost_end(struct boost *boost, int64_t now);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -91,6 +92,15 @@ int64_t guarded_ran(struct guarded *guarded)
     return read_schedstat(guarded, &ran, &waits) ? ran : -1;
 }
 
+/* The kernel brings the count of the event of a running thread up to date for each read. */
+enum guarded_run guarded_run(struct guarded *guarded)
+{
+    if (guarded->event < 0)
+        return GUARDED_RUN_UNKNOWN;
+    const int64_t count = cpu_time_of(guarded);
+    return cpu_time_of(guarded) > count ? GUARDED_RUNS : GUARDED_RUNS_NOT;
+}
+
 /* ---- between the states ---- */
 
 static struct target target_of(const struct guarded *guarded)
@@ -117,12 +127,17 @@ static void count_others(struct guarded *guarded)
     guarded->window.others = size > 1 ? size - 1 : 0;
 }
 
-/* Has the kernel report the boosts by all other threads again, except by members of groups. */
-static void renew_boosts_of_others(const struct guarded *guarded)
+/* A look at a member (tell->made_ordinary) costs the guard as much again as two suspensions. */
+enum { COST_OF_LOOK = 3 };
+
+/* True: another thread may wait for a lock of a member without a report of the kernel. A
+ * SCHED_DEADLINE thread waits for no member without a report. */
+static bool may_be_lent_to(const struct guarded *guarded)
 {
-    for (struct guarded *other = all; other != NULL; other = other->hh.next)
-        if (other != guarded && other->group == NULL && !is_deadline(other))
-            guarded_renew_boosts(other);
+    const struct guarded *other = all;
+    while (other != NULL && (other == guarded || is_deadline(other)))
+        other = other->hh.next;
+    return other != NULL;
 }
 
 static void make_ordinary(struct guarded *guarded)
@@ -132,14 +147,13 @@ static void make_ordinary(struct guarded *guarded)
         guarded->counted_until = suspend_deadline(&target, &guarded->overrun);
     else
         suspend_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
-    if (guarded->group != NULL) {
-        const bool each = tell->looks_at_members(guarded);
-        process_group_suspend(guarded->group, each ? tell->made_ordinary : NULL);
-        if (!each)
-            renew_boosts_of_others(guarded);
-    }
+    const bool look = guarded->group != NULL && may_be_lent_to(guarded);
+    if (guarded->group != NULL)
+        process_group_suspend(guarded->group, look ? tell->made_ordinary : NULL);
     tell->made_ordinary(guarded->tid);
     count_others(guarded);
+    if (look)
+        guarded->window.others *= COST_OF_LOOK;
 }
 
 static enum apply_result put_in_force(struct guarded *guarded)
@@ -183,19 +197,27 @@ static int64_t excess_of(const struct guarded *guarded)
 /* Returns when a thread can be resumed whose suspension ends at `until`. */
 static int64_t resumption_after(const struct guarded *guarded, int64_t until)
 {
-    const int64_t excess = excess_of(guarded);
+    const int64_t excess = excess_of(guarded), now = monotonic_now();
     if (excess == 0)
         return until;
-    const int64_t at = until > costly_at ? until : costly_at;
+    const int64_t at = costly_at > now ? costly_at : now;
     costly_at = at + excess * COSTLY_PAUSE;
-    return at;
+    return until > at ? until : at;
+}
+
+/* The CPU time of the guard. Elapsed time has the time that the host of a virtual machine takes. */
+static int64_t own_cpu_time(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
 static void suspend_thread(struct guarded *guarded)
 {
-    const int64_t began = monotonic_now();
+    const int64_t began = own_cpu_time();
     make_ordinary(guarded);
-    guarded->suspension_took = monotonic_now() - began;
+    guarded->suspension_took = own_cpu_time() - began;
     /* CPU time that the thread has used since the event fired is not lost: the event keeps its
      * count while it is stopped, and so counts this time in the next window. */
     count_cpu_time(guarded, false);
@@ -205,7 +227,8 @@ static void suspend_thread(struct guarded *guarded)
 static void enter_suspended(struct guarded *guarded, int64_t until)
 {
     guarded->state = GUARDED_SUSPENDED;
-    until = until == INT64_MAX ? until : resumption_after(guarded, until);
+    if (until != 0 && until != INT64_MAX) /* 0: the suspension is undone */
+        until = resumption_after(guarded, until);
     guarded->resume_at = until > guarded->counted_until ? until : guarded->counted_until;
     RB_INSERT(suspended, &suspended, guarded);
 }
@@ -295,9 +318,9 @@ static void resume(struct guarded *guarded)
         guarded->wait_at_window = wait_time_of(guarded);
         count_cpu_time(guarded, true);
     }
-    const int64_t began = monotonic_now();
+    const int64_t began = own_cpu_time();
     const enum apply_result done = put_in_force(guarded);
-    guarded->resumption_took = monotonic_now() - began;
+    guarded->resumption_took = own_cpu_time() - began;
     look_again_at_new(guarded);
     if (done == APPLY_PENDING)
         guarded->state = GUARDED_LOST;
@@ -307,8 +330,10 @@ static void resume(struct guarded *guarded)
     }
 }
 
+/* The thread goes on in its window, and has used as much of its runtime as before. */
 void guarded_undo_suspension(struct guarded *guarded)
 {
+    const int64_t count = guarded->count_at_window, waits = guarded->wait_at_window;
     if (guarded->state != GUARDED_SUSPENDED)
         return;
     guarded->unreported--;
@@ -316,6 +341,10 @@ void guarded_undo_suspension(struct guarded *guarded)
     enter_suspended(guarded, 0);
     if (guarded->counted_until <= monotonic_now())
         resume(guarded);
+    if (guarded->state == GUARDED_IN_FORCE) {
+        guarded->count_at_window = count;
+        guarded->wait_at_window = waits;
+    }
     if (guarded->state == GUARDED_LOST)
         /* guarded_resume_due then finds the thread LOST, and returns it */
         enter_suspended(guarded, 0);
@@ -405,7 +434,8 @@ static void renew_boosts_of_members(struct guarded *guarded)
 
 void guarded_renew_boosts(struct guarded *guarded)
 {
-    if (guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING)
+    if (guarded->is_lowered ||
+        (guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING))
         return;
     if (guarded->group != NULL)
         renew_boosts_of_members(guarded);
@@ -418,16 +448,17 @@ void guarded_renew_boosts(struct guarded *guarded)
 
 /* ---- lowering ---- */
 
-void guarded_lower(struct guarded *guarded, int priority, bool own, bool awake_members)
+bool guarded_lower(struct guarded *guarded, int priority, bool own, bool awake_members)
 {
     const struct target target = target_of(guarded);
     if (is_deadline(guarded) || guarded->state != GUARDED_IN_FORCE)
-        return;
+        return false;
     guarded->is_lowered = own && rank_is(guarded->tid, priority);
     if (guarded->is_lowered)
         lower_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
     if (guarded->group != NULL)
-        process_group_lower(guarded->group, priority, awake_members);
+        return process_group_lower(guarded->group, priority, awake_members) || guarded->is_lowered;
+    return guarded->is_lowered;
 }
 
 bool guarded_raise(struct guarded *guarded)
@@ -568,8 +599,9 @@ void guarded_leave(struct guarded *guarded)
 }
 
 /* The attach helper makes the FIFO or RR thread ordinary next. If another thread waits for a lock
- * of this thread, the other thread then lends its rank. The guard learns of this only if the guard
- * itself makes the thread ordinary (made_ordinary). */
+ * of this thread, the other thread then lends its rank. Here the guard also looks at the members of a
+ * group (made_ordinary). After the attach helper the guard looks at the thread alone
+ * (lending_look_at). */
 static void end_ordinary(struct guarded *guarded)
 {
     if (guarded->state == GUARDED_IN_FORCE)
@@ -599,11 +631,9 @@ void guarded_end(struct guarded *guarded, bool detaches)
     }
     if (guarded->state == GUARDED_SUSPENDED)
         RB_REMOVE(suspended, &suspended, guarded);
-    else if (guarded->boost_count > 0 || guarded->overrun.deadline != 0 ||
-             tell->may_hold(guarded->tid))
-        /* The guard makes the thread ordinary before the attach helper does so. The helper knows
-         * neither about an overrun nor about another thread that waits for a lock of this
-         * thread. */
+    else if (guarded->boost_count > 0 || guarded->overrun.deadline != 0)
+        /* The guard makes the thread ordinary before the attach helper does so. The helper does not
+         * know about an overrun. */
         make_ordinary(guarded);
     guarded->state = GUARDED_ENDING;
     TAILQ_INSERT_TAIL(&ending, guarded, of_ending);

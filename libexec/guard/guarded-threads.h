@@ -88,7 +88,8 @@ struct guarded {
     int64_t used_itself;       /* CPU time that the thread used in its window before it lent */
     int64_t lent;              /* time lent in the window for lending */
     bool lends_too_often;      /* to more threads than lending.c can count; to be suspended soon */
-    int64_t ran_at_search;     /* CPU time at the last search for a lender (lending.c) */
+    /* The search for a lender (lending.c) has seen this CPU time first at still_since, ns. */
+    int64_t ran_at_search, still_since;
     int report_attempts;  /* how often to try again to have the kernel report a boost (lending.c) */
     int64_t check_at;     /* next check for a boost that the kernel did not report */
     int64_t ran_at_check; /* CPU time at the last check, to see whether the thread has run since */
@@ -112,17 +113,15 @@ struct guarded_events {
     void (*forget)(const struct guarded *lender);
     /* The guard has made this thread, or this member of a group, ordinary. */
     void (*made_ordinary)(pid_t tid);
-    /* The guard is about to make the members of a group ordinary. True: made_ordinary is to be
-     * called for each of them. False: the boosts by all other threads are to be reported again,
-     * and there is no other group. */
-    bool (*looks_at_members)(const struct guarded *guarded);
-    /* True: the thread may hold a lock for which a real-time thread waits. */
-    bool (*may_hold)(pid_t tid);
     /* Called when a suspended thread runs as granted again. False: the thread may lend its rank
      * although the kernel has reported no boost. */
     bool (*boosts_reported)(struct guarded *lender);
 };
 void guarded_listen(const struct guarded_events *events);
+
+/* Whether the thread runs on a CPU at this moment. UNKNOWN: the guard has no event of the thread. */
+enum guarded_run { GUARDED_RUN_UNKNOWN, GUARDED_RUNS, GUARDED_RUNS_NOT };
+enum guarded_run guarded_run(struct guarded *guarded);
 
 struct guarded *guarded_find(pid_t tid); /* NULL: not guarded */
 struct guarded *guarded_first(void);     /* the others follow by hh.next; NULL: none */
@@ -150,9 +149,10 @@ void guarded_leave(struct guarded *guarded);
 
 /* guarded_lower lowers the priority of a FIFO or RR thread by one if `own` is true and the thread has
  * this priority (thread-rank.h). Lowers the members of its group that have this priority, too; with
- * awake_members also members that do not sleep. guarded_raise restores all of them; true: something
- * was lowered. Call guarded_raise in any case, and before any other change of the thread. */
-void guarded_lower(struct guarded *guarded, int priority, bool own, bool awake_members);
+ * awake_members also members that do not sleep. guarded_raise restores all of them. Both return true
+ * if something is lowered. Call guarded_raise in any case, and before any other change of the
+ * thread. */
+bool guarded_lower(struct guarded *guarded, int priority, bool own, bool awake_members);
 bool guarded_raise(struct guarded *guarded);
 
 /* `event` has fired: the thread has used one runtime, or more. */

@@ -6,10 +6,10 @@
 
 #include "boosts.h"
 #include "clock.h"
-#include "hidden-waits.h"
 #include "inheritance-events.h"
 #include "lent-ranks.h"
 #include "promotions.h"
+#include "tick.h"
 
 /* ns. As long as boosts keep coming, the events are read at this interval, without a wakeup for
  * each. */
@@ -113,7 +113,10 @@ static bool some_lend_too_often; /* a guarded thread has lends_too_often */
  * a suspension causes reports. */
 static void begin_boost(pid_t tid, struct guarded *lender, int priority, int64_t time)
 {
-    if (boost_begin(tid, lender, priority, time, first_try(priority, time)))
+    const bool begun = boost_begin(tid, lender, priority, time, first_try(priority, time));
+    if (boosts_evicted())
+        resynchronize_at = 0;
+    if (begun)
         return;
     /* The table is full, with a thousand boosts. The lender is suspended soon, because its lending
      * cannot be counted. If the lender is unknown, the kernel has to report the boost again. */
@@ -158,8 +161,6 @@ static void take_priority_change(const struct priority_change *change)
     if (boost != NULL && change->time < boost->since)
         /* the report is older than the boost: it was read late, from the ring of another CPU */
         return;
-    if (after < RT_PRIORITIES && after == before)
-        hidden_wait_note(change->tid);
     if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0 && !by_itself)))
         begin_boost(change->tid, by_itself ? NULL : lender_by(change->caller, after), after,
                     change->time);
@@ -175,10 +176,8 @@ static void take_priority_change(const struct priority_change *change)
 static bool drain_all(void)
 {
     const bool some = inheritance_events_drain(take_priority_change);
-    if (inheritance_events_lost()) {
+    if (inheritance_events_lost())
         resynchronize_at = 0;
-        hidden_waits_lost();
-    }
     return some;
 }
 
@@ -238,14 +237,6 @@ static bool goes_on(const struct boost *boost)
     return rank_is_boosted(boost->tid) || (boost->priority < 0 && is_deadline(boost->tid));
 }
 
-/* Ends a boost without a report of the kernel: the boosted thread now has the lent rank by itself.
- * The lender may still wait. */
-static void hide(struct boost *boost, int64_t now)
-{
-    hidden_wait_note(boost->tid);
-    boost_end(boost, now);
-}
-
 /* Called when `lender` has been suspended or is about to be removed. A boost that still goes on
  * comes from another thread: the kernel's report named not the waiting thread, but the thread that
  * moved the waiting thread to the lock (FUTEX_CMP_REQUEUE_PI). */
@@ -261,7 +252,7 @@ static void disown(const struct guarded *lender)
         if (goes_on(boost))
             boost_disown(boost, now, first_try(boost->priority, now));
         else
-            hide(boost, now);
+            boost_end(boost, now);
     }
 }
 
@@ -271,8 +262,6 @@ static void look_at_rank(pid_t tid, int64_t now)
     const int priority = rank_in_force(tid);
     if (priority < RT_PRIORITIES)
         begin_boost(tid, NULL, priority, now);
-    else
-        hidden_wait_forget(tid);
 }
 
 /* True: the thread runs at another rank than the boost has. A SCHED_DEADLINE thread that has made
@@ -304,23 +293,6 @@ void lending_look_at(pid_t tid)
 {
     if (rank_is_boosted(tid))
         made_ordinary(tid);
-}
-
-/* A wait for a member of a group may be hidden. The guard looks at each member, or has the boosts by
- * all possible lenders reported again: at the smaller number, because the group may have hundreds of
- * members and a short period. A report makes a sleeping lender ordinary for a moment. The members of
- * another group are no such lenders, because some of them may be awake. A SCHED_DEADLINE thread waits
- * for no member without a report. */
-static bool looks_at_members(const struct guarded *guarded)
-{
-    enum { WORTH = 2 }; /* a look at a member costs half as much as a report */
-    int64_t lenders = 0;
-    for (const struct guarded *one = guarded_first(); one != NULL; one = one->hh.next) {
-        if (one != guarded && one->group != NULL)
-            return true;
-        lenders += one != guarded && one->granted.policy != POLICY_DEADLINE;
-    }
-    return lenders * WORTH > process_group_size(guarded->group);
 }
 
 /* ---- boosts without a report (PREEMPT_RT) ---- */
@@ -439,18 +411,53 @@ static bool lasts_long(const struct boost *boost, int64_t now)
     return is_preempt_rt && now >= boost->since + long_boost;
 }
 
-/* True: the thread does not notice a suspension for a moment. The thread sleeps, or has not run
- * since it was awake in an earlier search. Such a thread may lend: a waiting thread that a signal or
- * a timeout has woken is in the queue of the lock until it runs, and it may be unable to run because
- * the boosted thread has the CPU. */
+static int64_t tick; /* the distance between two interrupts of the kernel's clock, ns */
+
+/* Returns how long an awake thread has not run if it cannot be running now, ns. The kernel counts the
+ * CPU time of a running thread at ticks. A SCHED_DEADLINE thread may be throttled until its next
+ * period, and is made ordinary for longer than a moment then. */
+static int64_t still_for(const struct guarded *guarded)
+{
+    const int64_t late = INT64_C(20000000);
+    return guarded->granted.policy == POLICY_DEADLINE ? guarded->window.period + late : 2 * tick;
+}
+
+/* True: the thread has not run for some time. */
+static bool is_still(struct guarded *guarded)
+{
+    const int64_t ran = guarded_ran(guarded), now = monotonic_now();
+    if (ran >= 0 && ran == guarded->ran_at_search)
+        return now - guarded->still_since >= still_for(guarded);
+    guarded->ran_at_search = ran;
+    guarded->still_since = now;
+    return false;
+}
+
+/* True: the thread does not notice a suspension for a moment, because it sleeps, or is awake and does
+ * not run. An awake thread may lend: a waiting thread that a signal or a timeout has woken is in the
+ * queue of the lock until it runs, and it may be unable to run because the boosted thread has the
+ * CPU. */
 static bool does_not_notice(struct guarded *guarded)
 {
     if (thread_sleeps(guarded->tid))
         return true;
-    const int64_t ran = guarded_ran(guarded);
-    const bool has_run = ran < 0 || ran != guarded->ran_at_search;
-    guarded->ran_at_search = ran;
-    return !has_run;
+    const enum guarded_run run = guarded_run(guarded);
+    return run == GUARDED_RUN_UNKNOWN ? is_still(guarded) : run == GUARDED_RUNS_NOT;
+}
+
+/* How many searches for the lender of a FIFO or RR boost have found none since the last one that
+ * has. A boost may end and begin again before its second search. */
+static unsigned fruitless;
+
+/* Until this time the guard looks for several lenders at once from the first search on, because it
+ * has found some lately. */
+static int64_t expect_joint_until;
+
+/* True: the guard looks for several lenders at once, and tries awake members of groups. */
+static bool looks_for_many(const struct boost *boost, int64_t now)
+{
+    return boost->searches > 0 ||
+           (boost->priority >= 0 && (fruitless > 1 || now < expect_joint_until));
 }
 
 /* True: the thread lent the boost, and is suspended now. From the second search on, awake members of
@@ -460,9 +467,9 @@ static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost
     const pid_t tid = boost->tid;
     const bool lasts = lasts_long(boost, now);
     watch(tid);
-    const bool found =
-        guarded->group != NULL && process_group_try(guarded->group, boost->priority,
-                                                    lasts || boost->searches > 0, has_ended, tid);
+    const bool found = guarded->group != NULL &&
+                       process_group_try(guarded->group, boost->priority,
+                                         lasts || looks_for_many(boost, now), has_ended, tid);
     if (!found && !lasts && !does_not_notice(guarded))
         return false;
     guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
@@ -488,15 +495,23 @@ static bool is_candidate(const struct guarded *guarded, pid_t tid, int priority)
 static unsigned search_at;
 static pid_t last_found;
 
-/* Returns how long the guard waits before it searches again, ns. A thread that is awake has usually
- * run before the second search (does_not_notice). Later searches find a lender that ran during an
- * earlier search. A SCHED_DEADLINE thread whose boost goes on may make itself ordinary at any time.
- * Then it has the rank of a thread that waits for it, and the kernel reports nothing. */
-static int64_t pause_after(const struct boost *boost)
+/* Returns when the guard searches again; INT64_MAX: no guarded thread can be the lender. The second
+ * search finds lenders that lend together. At the third search the guard knows that an awake thread
+ * without an event has not run (is_still). Later searches find a lender that ran during an earlier
+ * search. A SCHED_DEADLINE thread whose boost goes on may make itself ordinary at any time. Then it
+ * has the rank of a thread that waits for it, and the kernel reports nothing. */
+static int64_t next_search(const struct boost *boost, int64_t now)
 {
+    enum { OFTEN = 10 };
     static const int64_t first = INT64_C(4000000), of_deadline = INT64_C(20000000),
-                         others = INT64_C(100000000);
-    return boost->searches == 0 ? first : is_deadline(boost->tid) ? of_deadline : others;
+                         others = INT64_C(100000000), seldom = INT64_C(1000000000);
+    if (first_try(boost->priority, now) == INT64_MAX)
+        return INT64_MAX;
+    if (boost->searches < 2)
+        return now + (boost->searches == 0 ? first : 2 * tick);
+    if (is_deadline(boost->tid))
+        return now + of_deadline;
+    return now + (boost->searches < OFTEN ? others : seldom);
 }
 
 /* The search has tried all threads from search_at to the end of the list. Sets when to try
@@ -507,8 +522,9 @@ static void search_again(struct boost *boost, int64_t now)
     if (boost->rounds > 1)
         boost->try_at = now;
     else {
-        boost->try_at = now + pause_after(boost);
+        boost->try_at = next_search(boost, now);
         boost->searches++;
+        fruitless += boost->priority >= 0;
         rank_forget_unknown(boost->priority);
     }
     boost->rounds -= boost->rounds > 0 ? 1 : 0;
@@ -544,17 +560,21 @@ static struct guarded *try_next(pid_t tid, int priority, int64_t now, bool *all)
  * meanwhile. Returns one of the lenders; NULL: none of the threads lends. */
 static struct guarded *find_joint_lenders(const struct boost *boost, int64_t now)
 {
+    static const int64_t joint_again = INT64_C(1000000000);
     const pid_t tid = boost->tid;
     const int priority = boost->priority;
-    const bool lasts = lasts_long(boost, now), members = lasts || boost->searches > 0;
+    const bool lasts = lasts_long(boost, now);
     struct guarded *guarded, *found = NULL;
-    for (guarded = guarded_first(); guarded != NULL && rank_in_force(tid) <= priority;
-         guarded = guarded->hh.next)
-        if (is_candidate(guarded, tid, priority))
-            guarded_lower(guarded, priority, lasts || does_not_notice(guarded), members);
-    bool is_lower = rank_in_force(tid) > priority;
+    bool is_lower = false;
+    for (guarded = guarded_first(); guarded != NULL && !is_lower; guarded = guarded->hh.next)
+        is_lower = is_candidate(guarded, tid, priority) &&
+                   guarded_lower(guarded, priority, lasts || does_not_notice(guarded), true) &&
+                   rank_in_force(tid) > priority;
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
-        if (!guarded_raise(guarded) || !is_lower || rank_in_force(tid) > priority)
+        attribute_boosts(guarded);
+        const bool raised = guarded_raise(guarded);
+        attribute_boosts(NULL);
+        if (!raised || !is_lower || rank_in_force(tid) > priority)
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
         is_lower = rank_in_force(tid) > priority;
@@ -568,6 +588,8 @@ static struct guarded *find_joint_lenders(const struct boost *boost, int64_t now
         found = guarded;
     }
     (void)drain_all();
+    if (found != NULL)
+        expect_joint_until = now + joint_again;
     return found;
 }
 
@@ -576,6 +598,16 @@ static bool was_lent_by_last(const struct boost *boost, int64_t now)
     struct guarded *last = guarded_find(last_found);
     return last != NULL && is_candidate(last, boost->tid, boost->priority) &&
            suspend_if_lender(last, boost, now);
+}
+
+/* True: the boosted thread is SCHED_DEADLINE by itself, and two searches have found no lender. The
+ * guard only looks whether the thread has become ordinary (has_other_rank), and searches again each
+ * fiftieth time, because a search disturbs sleeping SCHED_DEADLINE threads. */
+static bool is_only_watched(const struct boost *boost)
+{
+    enum { SEARCH_EACH = 50 };
+    return boost->priority < 0 && is_deadline(boost->tid) && boost->searches > 1 &&
+           boost->searches % SEARCH_EACH != 0;
 }
 
 /* Suspends the possible lenders one after the other: the boost ends with the suspension of its
@@ -587,7 +619,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     const int priority = boost->priority;
     bool all = false;
     if (!goes_on(boost)) {
-        hide(boost, boost->since);
+        boost_end(boost, boost->since);
         return NULL;
     }
     if (has_other_rank(boost)) {
@@ -595,10 +627,17 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         look_at_rank(tid, now);
         return NULL;
     }
+    if (is_only_watched(boost)) {
+        boost->try_at = next_search(boost, now);
+        boost->searches++;
+        return NULL;
+    }
     if (boost->rounds == 0)
         boost->rounds = search_at == 0 ? 1 : 2;
-    if (was_lent_by_last(boost, now))
+    if (was_lent_by_last(boost, now)) {
+        fruitless = 0;
         return guarded_find(last_found);
+    }
     struct guarded *lender = try_next(tid, priority, now, &all);
     if (lender == NULL && all && priority == -1) {
         promotions_drain();
@@ -608,7 +647,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     }
     boost = lender == NULL ? boost_of(tid) : NULL;
     if (boost != NULL && all && priority >= 0 && boost->priority == priority &&
-        boost->searches > 0) {
+        looks_for_many(boost, now)) {
         lender = find_joint_lenders(boost, now);
         boost = lender == NULL ? boost_of(tid) : NULL;
     }
@@ -616,6 +655,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         search_again(boost, now);
     else if (boost != NULL)
         boost->try_at = now;
+    fruitless = lender != NULL ? 0 : fruitless;
     return lender;
 }
 
@@ -630,7 +670,7 @@ static void resynchronize(void)
     /* Boosts by several threads of one priority: the kernel reports the boost by the first thread
      * that is restored. */
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next)
-        guarded_lower(guarded, rank_granted(guarded), does_not_notice(guarded), false);
+        (void)guarded_lower(guarded, rank_granted(guarded), does_not_notice(guarded), false);
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
         attribute_boosts(guarded);
         (void)guarded_raise(guarded);
@@ -744,10 +784,9 @@ bool lending_open(const char *tracepoint, int epoll, uint64_t as)
                                                  .may_lend = may_lend,
                                                  .forget = disown,
                                                  .made_ordinary = made_ordinary,
-                                                 .looks_at_members = looks_at_members,
-                                                 .may_hold = hidden_wait_is_noted,
                                                  .boosts_reported = boosts_reported};
     struct utsname kernel;
+    tick = (int64_t)tick_length() * 1000;
     own_tid = getpid();
     is_preempt_rt = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
     guarded_listen(&events);

@@ -283,7 +283,7 @@ static bool set_member_priority(const struct process_group *group, pid_t tid, in
     return sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
-void process_group_lower(struct process_group *group, int priority, bool awake)
+bool process_group_lower(struct process_group *group, int priority, bool awake)
 {
     pid_t *tids;
     const ssize_t count = budget_group_members(group->directory, &tids);
@@ -296,6 +296,7 @@ void process_group_lower(struct process_group *group, int priority, bool awake)
             (awake || thread_sleeps(tids[i])) &&
             set_member_priority(group, tids[i], group->lowered_from - 1))
             tids[group->lowered_count++] = tids[i];
+    return group->lowered_count > 0;
 }
 
 /* True: the member is as set_member_priority has left it. */

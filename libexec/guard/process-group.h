@@ -53,8 +53,8 @@ bool process_group_resume(struct process_group *group);
 
 /* Lowers the priority of the members with this priority (thread-rank.h), except the first thread,
  * by one. Members of priority 1 become ordinary. awake: lowers members that do not sleep, too.
- * process_group_raise restores the members; true: some were lowered. */
-void process_group_lower(struct process_group *group, int priority, bool awake);
+ * process_group_raise restores the members. Both return true if some are lowered. */
+bool process_group_lower(struct process_group *group, int priority, bool awake);
 bool process_group_raise(struct process_group *group);
 
 /* Makes the sleeping members with this priority (thread-rank.h), except the first thread, ordinary

@@ -176,7 +176,7 @@ after_a_zombie() { # JSON
         before=$(kernel "${TIDS[0]}")
         answer=$(attach $ALICE second "${TIDS[1]}")
         [ "$(field .result "$answer")" = ATTACH_FAIL ]
-        [[ $(field .reason "$answer") == *"the first thread, ${TIDS[0]}, is real-time with reset-on-fork"*execve* ]]
+        [[ $(field .reason "$answer") == *"the first thread of its process, ${TIDS[0]}, is real-time with reset-on-fork"*execve* ]]
         tell 'exec 1 0 /usr/bin/sleep'
         eventually execed "${TIDS[0]}"
         none_stray_soon

@@ -1,6 +1,4 @@
-/* libexec/guard/lent-ranks.c and hidden-waits.c: who can lend a rank, and the sum of boosts whose
- * lender is unknown. */
-#include "guard/hidden-waits.h"
+/* libexec/guard/lent-ranks.c: who can lend a rank, and the sum of boosts whose lender is unknown. */
 #include "guard/lent-ranks.h"
 
 #include "unit.h"
@@ -60,28 +58,11 @@ static void short_boosts_are_added_up_for_a_period(void **state)
     ranks_note(&lender, false);
 }
 
-static void a_holder_is_noted_until_it_is_forgotten(void **state)
-{
-    enum { MORE_THAN_FIT = 5000 };
-    (void)state;
-    hidden_wait_note(7);
-    hidden_wait_note(7);
-    assert_true(hidden_wait_is_noted(7));
-    assert_false(hidden_wait_is_noted(8));
-    hidden_wait_forget(8);
-    hidden_wait_forget(7);
-    assert_false(hidden_wait_is_noted(7));
-    for (int i = 1; i <= MORE_THAN_FIT; i++)
-        hidden_wait_note(i);
-    assert_true(hidden_wait_is_noted(MORE_THAN_FIT + 1));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_can_lend_each_rank_that_its_owner_can_lower_it_to),
         cmocka_unit_test(short_boosts_are_added_up_for_a_period),
-        cmocka_unit_test(a_holder_is_noted_until_it_is_forgotten),
     };
     return cmocka_run_group_tests_name("lent-ranks", tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ $(B)/unit/recover: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,nanosleep allocator
 $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
 $(B)/unit/kernel-setting: $(call objects,libexec/attach/kernel-setting.c)
-$(B)/unit/lent-ranks: $(call objects,$(addprefix libexec/guard/,lent-ranks.c hidden-waits.c thread-rank.c))
+$(B)/unit/lent-ranks: $(call objects,$(addprefix libexec/guard/,lent-ranks.c thread-rank.c))
 $(B)/unit/lock-limit: $(call objects,libexec/attach/lock-limit.c)
 $(B)/unit/lock-sweep: $(call objects,libexec/attach/inherited-lock-limit.c libexec/attach/lock-limit.c lib/apply-result.c)
 $(B)/unit/lock-sweep: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,opendir readdir closedir fopen prlimit syscall thread_identify thread_is thread_has_ended)
