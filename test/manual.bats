@@ -43,10 +43,11 @@ with_tools() {
 }
 
 # session UID FILE: runs the file as a shell script of this user. The script ends at the first error. It uses the spool and the programs of this test.
+# bash calls fork(2) again if it fails once: see *A fork beside the attachment* in rtf(7).
 session() {
     sed -i "s,/var/spool/rtf,$SPOOL,g" "$2"
     chmod 644 "$2"
-    as "$1" env PATH="$WORK/bin:/usr/bin:/bin" USER="$1" TID="${SLEEPER:-}" HOME=/ sh -eu "$2" </dev/null >"$WORK/out" 2>&1 ||
+    as "$1" env PATH="$WORK/bin:/usr/bin:/bin" USER="$1" TID="${SLEEPER:-}" HOME=/ bash -eu "$2" </dev/null >"$WORK/out" 2>&1 ||
         { cat "$2" "$WORK/out" >&2; return 1; }
 }
 
