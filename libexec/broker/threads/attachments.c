@@ -201,6 +201,7 @@ void attachment_watch_told(struct attachment *attachment)
 bool attachment_watch(struct attachment *attachment)
 {
     struct attachment *other = attachment_find(attachment->tid);
+    errno = EBUSY; /* another reservation has the thread */
     if (other != NULL)
         return other == attachment;
     HASH_ADD(hh, attached.by_tid, tid, sizeof attachment->tid, attachment);
