@@ -100,6 +100,14 @@ void boost_disown(struct boost *boost, int64_t now, int64_t try_at)
     TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
 }
 
+void boost_to_tail(struct boost *boost)
+{
+    if (boost->lender != NULL)
+        return;
+    TAILQ_REMOVE(&unknown, boost, of_unknown);
+    TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
+}
+
 static bool evicted;
 
 bool boosts_evicted(void)

@@ -40,6 +40,9 @@ struct guarded *boosts_first_lender(void);
  * boost. False: the table of a thousand boosts is full. */
 bool boost_begin(pid_t tid, struct guarded *lender, int priority, int64_t since, int64_t try_at);
 
+/* Other boosts with an unknown lender are tried before this one. */
+void boost_to_tail(struct boost *boost);
+
 /* True: since the last call, boost_begin has removed a boost that a guarded thread may lend. The kernel
  * has to report the boosts again. */
 bool boosts_evicted(void);

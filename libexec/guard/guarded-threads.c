@@ -121,12 +121,6 @@ static bool is_deadline(const struct guarded *guarded)
     return guarded->granted.policy == POLICY_DEADLINE;
 }
 
-static void count_others(struct guarded *guarded)
-{
-    const int64_t size = guarded->group == NULL ? 1 : process_group_size(guarded->group);
-    guarded->window.others = size > 1 ? size - 1 : 0;
-}
-
 /* A look at a member (tell->made_ordinary) costs the guard as much again as two suspensions. */
 enum { COST_OF_LOOK = 3 };
 
@@ -138,6 +132,15 @@ static bool may_be_lent_to(const struct guarded *guarded)
     while (other != NULL && (other == guarded || is_deadline(other)))
         other = other->hh.next;
     return other != NULL;
+}
+
+/* Counts the members beyond the first thread. A member that the guard also looks at pays for three
+ * in the distance of suspensions (overrun-window.h). */
+static void count_others(struct guarded *guarded)
+{
+    const int64_t size = guarded->group == NULL ? 1 : process_group_size(guarded->group);
+    guarded->others = size > 1 ? size - 1 : 0;
+    guarded->window.others = guarded->others * (may_be_lent_to(guarded) ? COST_OF_LOOK : 1);
 }
 
 static void make_ordinary(struct guarded *guarded)
@@ -152,8 +155,6 @@ static void make_ordinary(struct guarded *guarded)
         process_group_suspend(guarded->group, look ? tell->made_ordinary : NULL);
     tell->made_ordinary(guarded->tid);
     count_others(guarded);
-    if (look)
-        guarded->window.others *= COST_OF_LOOK;
 }
 
 static enum apply_result put_in_force(struct guarded *guarded)
@@ -189,8 +190,8 @@ static int64_t costly_at; /* no thread that costs much is resumed before this ti
 static int64_t excess_of(const struct guarded *guarded)
 {
     const int64_t usual = INT64_C(1000000), usual_each = INT64_C(50000);
-    const int64_t excess = guarded->suspension_took + guarded->resumption_took - usual -
-                           guarded->window.others * usual_each;
+    const int64_t excess =
+        guarded->suspension_took + guarded->resumption_took - usual - guarded->others * usual_each;
     return excess > 0 ? excess : 0;
 }
 
@@ -261,7 +262,7 @@ static const int64_t start_pause = INT64_C(8000000), start_pause_each = INT64_C(
 
 void guarded_started(struct guarded *guarded, int64_t now)
 {
-    guarded->look_at = now + start_pause + guarded->window.others * start_pause_each;
+    guarded->look_at = now + start_pause + guarded->others * start_pause_each;
 }
 
 static void look_again_at_new(struct guarded *guarded)

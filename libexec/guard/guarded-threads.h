@@ -63,6 +63,7 @@ struct guarded {
     /* owned by this struct. NULL: the runtime is for this thread alone; else the runtime is for all
      * threads of the process whose first thread is `tid` */
     struct process_group *group;
+    int64_t others;  /* the number of members of the group besides the first thread */
     int64_t look_at; /* when to look for new threads of the process; INT64_MAX: never */
     /* FIFO and RR: the thread's policy and priority at the last suspension, as the kernel's
      * numbers. They may be lower than granted, because the owner may have lowered them. */

@@ -256,11 +256,12 @@ static void disown(const struct guarded *lender)
     }
 }
 
-/* Begins a boost of an unknown lender if the thread is boosted. */
+/* Begins a boost of an unknown lender if the thread is boosted. A member of a group may be real-time
+ * by itself, because it has a SCHED_DEADLINE reservation of its own. */
 static void look_at_rank(pid_t tid, int64_t now)
 {
     const int priority = rank_in_force(tid);
-    if (priority < RT_PRIORITIES)
+    if (priority < RT_PRIORITIES && rank_is_boosted(tid))
         begin_boost(tid, NULL, priority, now);
 }
 
@@ -445,9 +446,11 @@ static bool does_not_notice(struct guarded *guarded)
     return run == GUARDED_RUN_UNKNOWN ? is_still(guarded) : run == GUARDED_RUNS_NOT;
 }
 
-/* How many searches for the lender of a FIFO or RR boost have found none since the last one that
- * has. A boost may end and begin again before its second search. */
+/* How many searches for the lender of a FIFO or RR boost have found none, each within a second of the
+ * one before. A boost may end and begin again before its second search. */
 static unsigned fruitless;
+static int64_t fruitless_until;
+static const int64_t fruitless_for = INT64_C(1000000000); /* ns */
 
 /* Until this time the guard looks for several lenders at once from the first search on, because it
  * has found some lately. */
@@ -457,7 +460,8 @@ static int64_t expect_joint_until;
 static bool looks_for_many(const struct boost *boost, int64_t now)
 {
     return boost->searches > 0 ||
-           (boost->priority >= 0 && (fruitless > 1 || now < expect_joint_until));
+           (boost->priority >= 0 &&
+            ((fruitless > 1 && now < fruitless_until) || now < expect_joint_until));
 }
 
 /* True: the thread lent the boost, and is suspended now. From the second search on, awake members of
@@ -522,9 +526,13 @@ static void search_again(struct boost *boost, int64_t now)
     if (boost->rounds > 1)
         boost->try_at = now;
     else {
+        boost_to_tail(boost);
         boost->try_at = next_search(boost, now);
         boost->searches++;
-        fruitless += boost->priority >= 0;
+        if (boost->priority >= 0) {
+            fruitless = now < fruitless_until ? fruitless + 1 : 1;
+            fruitless_until = now + fruitless_for;
+        }
         rank_forget_unknown(boost->priority);
     }
     boost->rounds -= boost->rounds > 0 ? 1 : 0;
@@ -619,7 +627,9 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     const int priority = boost->priority;
     bool all = false;
     if (!goes_on(boost)) {
-        boost_end(boost, boost->since);
+        /* If the thread has this rank by itself now, the boost lasted until then, and its time
+         * counts. */
+        boost_end(boost, rank_in_force(tid) < RT_PRIORITIES ? now : boost->since);
         return NULL;
     }
     if (has_other_rank(boost)) {
@@ -628,16 +638,15 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         return NULL;
     }
     if (is_only_watched(boost)) {
+        boost_to_tail(boost);
         boost->try_at = next_search(boost, now);
         boost->searches++;
         return NULL;
     }
     if (boost->rounds == 0)
         boost->rounds = search_at == 0 ? 1 : 2;
-    if (was_lent_by_last(boost, now)) {
-        fruitless = 0;
+    if (was_lent_by_last(boost, now))
         return guarded_find(last_found);
-    }
     struct guarded *lender = try_next(tid, priority, now, &all);
     if (lender == NULL && all && priority == -1) {
         promotions_drain();
@@ -655,7 +664,6 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         search_again(boost, now);
     else if (boost != NULL)
         boost->try_at = now;
-    fruitless = lender != NULL ? 0 : fruitless;
     return lender;
 }
 
