@@ -149,6 +149,10 @@ known() {
     once_of 3 is_known
     says ".spec.process == $WORKER and .spec.lifetime == \"process\" and (.spec.threads | length == 1 and .[0].name == \"cyclictest\")"
     says '.spec.threads[0].period <= 4000 and .spec.threads[0].period >= 3980'
+    # SIGKILL would leave a file in /dev/shm
+    kill -INT "$WORKER"
+    wait "$WORKER" || true
+    [ ! -e "/dev/shm/cyclictest$WORKER" ]
 }
 
 # bats test_tags=turn:2
