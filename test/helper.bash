@@ -310,6 +310,9 @@ hog() {
 }
 is_sh() { is_program "$1" sh; }
 
+# has_lock FILE TID: this thread has the lock that test/attack/inherit.c made in the file. The lock is the id of the thread, and a bit if others wait.
+has_lock() { [ "$((0x$(od -An -tx4 -N4 "$1" 2>/dev/null | tr -d ' ' || :) & 0x3fffffff))" -eq "$2" ] 2>/dev/null; }
+
 # consumed TID: prints its CPU time in ms.
 consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
 has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }

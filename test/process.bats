@@ -417,10 +417,8 @@ holder() {
     nice -n "$1" setpriv --reuid $ALICE --regid $ALICE --clear-groups -- taskset -c 0 "$RTF_STAGE/inherit" "$WORK/shared/lock" "${@:2}" 3>&- &
     HOLDER=$!
     echo "$HOLDER" >>"$WORK/pids"
-    eventually holds_lock # a process of nice 19 may make the file long before it takes the lock
+    eventually has_lock "$WORK/shared/lock" "$HOLDER" # a process of nice 19 may make the file long before it takes the lock
 }
-# The first word of the lock's file is the id of the holder, and a bit if others wait.
-holds_lock() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/lock" 2>/dev/null | tr -d ' ') & 0x3fffffff))" -eq "$HOLDER" ] 2>/dev/null; }
 SHORT='{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}'
 
 # In 1 s the holder is entitled to 50 ms, to 15 ms as an ordinary thread, and to a tick in each of ten periods. With a loan without end it would have all.

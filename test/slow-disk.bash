@@ -5,14 +5,20 @@ bed=${BASH_SOURCE[0]%/*}/../contrib/bed
 # disk_make: makes a disk of known speed, of a slow file (slow-disk.c). DISK is its name. A seek takes 4 ms, and the disk then reads 22 MB/s: at random
 # places 0.98 MB/s in blocks of 4 KiB, 5.97 in blocks of 32 KiB, 13.2 in blocks of 128 KiB.
 disk_make() {
-    (: <>/dev/fuse) 2>/dev/null || skip 'no FUSE in this kernel'
+    has_fuse || skip 'no FUSE in this kernel'
+    slow_file $((256 << 20))
+    disk_of "$WORK/fuse/disk" --direct-io=on
+    cp "$bed/load.py" "$WORK" # where users may read it
+}
+
+has_fuse() { (: <>/dev/fuse) 2>/dev/null; }
+# slow_file BYTES [cached]: makes the file $WORK/fuse/disk (slow-disk.c). SLOW_DISK is the process that serves the file.
+slow_file() {
     mkdir "$WORK/fuse"
-    "$RTF_STAGE/slow-disk" 4000 22000000 $((256 << 20)) "$WORK/fuse" >"$WORK/slow-disk.out" 2>&1 3>&- &
+    "$RTF_STAGE/slow-disk" 4000 22000000 "$1" "$WORK/fuse" ${2:-} >"$WORK/slow-disk.out" 2>&1 3>&- &
     SLOW_DISK=$!
     eventually [ -e "$WORK/fuse/disk" ]
     chrt -a -f -p 50 "$SLOW_DISK" # a disk has its own processor
-    disk_of "$WORK/fuse/disk" --direct-io=on
-    cp "$bed/load.py" "$WORK" # where users may read it
 }
 
 # disk_of FILE [OPTION...]: makes a disk of any file.

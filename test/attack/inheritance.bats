@@ -30,11 +30,9 @@ holder() {
     HOLDER=$!
     echo "$HOLDER" >>"$WORK/pids"
     eventually is_inherit "$HOLDER"
-    eventually has_lock "$HOLDER"
+    eventually has_lock "$WORK/shared/$LOCK" "$HOLDER"
     [ "${2:-}" = alone ] || company "$ON"
 }
-# has_lock TID: the first word of the lock's file is the id of this thread
-has_lock() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/$LOCK" 2>/dev/null | tr -d " " || :) & 0x3fffffff))" -eq "$1" ] 2>/dev/null; }
 
 is_boosted() { [ "$(awk '{ print $18 }' "/proc/$1/stat")" -lt 0 ]; }
 

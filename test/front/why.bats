@@ -2,6 +2,7 @@
 # bats file_tags=lane:alone
 load ../helper
 load ../command
+load ../slow-disk
 load front
 
 prepare() {
@@ -12,23 +13,18 @@ prepare() {
 }
 
 tidy() {
-    if [ -n "${DISK:-}" ]; then
+    if [ -n "${SLOW_DISK:-}" ]; then
         while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$WORK/pids"
-        eventually umount "$WORK/cold" 2>/dev/null # when no process has the file
+        eventually umount "$WORK/fuse" 2>/dev/null # when no process has the file
     else
         rm -f "${COLD:-}"
     fi
 }
 # cold_file: makes a file whose pages are read from a slow disk, 4 ms each. COLD is its name. Without FUSE, this is a file on the machine's disk.
 cold_file() {
-    if (: <>/dev/fuse) 2>/dev/null; then
-        mkdir "$WORK/cold"
-        "$RTF_STAGE/slow-disk" 4000 22000000 $((16 << 20)) "$WORK/cold" cached >"$WORK/disk.out" 2>&1 3>&- &
-        DISK=$!
-        echo "$DISK" >>"$WORK/pids"
-        eventually test -e "$WORK/cold/disk"
-        chrt -a -f -p 50 "$DISK" # a disk has its own processor
-        COLD=$WORK/cold/disk
+    if has_fuse; then
+        slow_file $((16 << 20)) cached
+        COLD=$WORK/fuse/disk
     else
         COLD=$(mktemp /var/tmp/rtf-cold.XXXXXX) # $WORK can be in memory
         head -c 16M /dev/urandom >"$COLD"
