@@ -348,8 +348,8 @@ static const char *noted_group(const struct domains *domains, const char *leaf,
     return group;
 }
 
-/* Moves the members out of a leaf whose thread has ended, and removes the leaf. With version 1 the
- * members go to the root, because cpusets limit nothing but CPUs. */
+/* The thread of a leaf has ended. Moves the other members out of the leaf, and removes the leaf. With
+ * version 1 the members go to the root, because cpusets limit nothing but CPUs. */
 static bool empty(const struct domains *domains, const char *leaf, char *reason)
 {
     char group[GROUP_BYTES];

@@ -464,6 +464,13 @@ static bool looks_for_many(const struct boost *boost, int64_t now)
             ((fruitless > 1 && now < fruitless_until) || now < expect_joint_until));
 }
 
+/* The thread was found as a lender, and stays suspended. */
+static void note_lender(struct guarded *guarded)
+{
+    guarded->report_attempts = REPORT_ATTEMPTS;
+    guarded->suspended_for_lending = true;
+}
+
 /* True: the thread lent the boost, and is suspended now. From the second search on, awake members of
  * a group are tried, too. */
 static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost, int64_t now)
@@ -478,8 +485,7 @@ static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost
         return false;
     guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
     if (has_ended(tid)) {
-        guarded->report_attempts = REPORT_ATTEMPTS;
-        guarded->suspended_for_lending = true;
+        note_lender(guarded);
         return true;
     }
     guarded_undo_suspension(guarded);
@@ -591,8 +597,7 @@ static struct guarded *find_joint_lenders(const struct boost *boost, int64_t now
             guarded_undo_suspension(guarded);
             continue;
         }
-        guarded->report_attempts = REPORT_ATTEMPTS;
-        guarded->suspended_for_lending = true;
+        note_lender(guarded);
         found = guarded;
     }
     (void)drain_all();
@@ -619,7 +624,7 @@ static bool is_only_watched(const struct boost *boost)
 }
 
 /* Suspends the possible lenders one after the other: the boost ends with the suspension of its
- * lender. The other threads are asleep and do not notice their suspension. Returns the lender,
+ * lender. The other threads do not notice their suspension (does_not_notice). Returns the lender,
  * which stays suspended; NULL: not found yet. */
 static struct guarded *find_lender(struct boost *boost, int64_t now)
 {

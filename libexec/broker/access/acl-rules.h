@@ -46,8 +46,8 @@ struct rule {
     enum property property;
     uint64_t value; /* the bound; of min_nice, without the sign */
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
-    /* the value in acl.conf is the word tick. `min_runtime tick` bounds only plugins whose runtimes
-     * the kernel ends at a tick. For `max_user_threads tick`, the broker computes the bound from
+    /* the value in acl.conf is the word tick. `min_runtime tick` bounds a plugin only if the kernel
+     * ends its runtimes at a tick. For `max_user_threads tick`, the broker computes the bound from
      * the length of the tick and the number of CPUs (max-user-threads.h) */
     bool tick;
     char text[192]; /* the line with single blanks */

@@ -28,8 +28,8 @@ static bool is_of_program(const struct reservation *reservation)
     return reservation_name_of_program(reservation->name) != 0;
 }
 
-/* Answers a request whose file means a thread that has ended. If the file is NAME.tid (by_file),
- * the reader removes the file, because it could only name a wrong thread later. */
+/* Refuses to attach a thread that has ended. If the file NAME.tid names the thread (by_file), the
+ * reader removes the file, because the file could only name a wrong thread later. */
 static void target_is_outlived(struct request *request, bool by_file)
 {
     request->activation.why_not = TARGET_OUTLIVED;
