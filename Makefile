@@ -150,9 +150,9 @@ $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 # Tools of the tests, and attacks. The attacks also run on other kernels (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
-TOOLS   = $(B)/test/kernel-view $(B)/test/worker $(B)/test/group-times $(B)/test/overrun $(B)/test/misses $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
+TOOLS   = $(B)/test/kernel-view $(B)/test/worker $(B)/test/group-times $(B)/test/overrun $(B)/test/misses $(B)/test/rtkit-client $(B)/test/stolen-time $(B)/bed/slow-disk $(ATTACKS)
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-$(B)/test/group-times $(B)/test/kernel-view $(B)/test/misses $(B)/test/overrun $(B)/test/rtkit-client $(B)/test/worker: $(B)/test/%: $(B)/obj/test/%.o
+$(B)/test/group-times $(B)/test/kernel-view $(B)/test/misses $(B)/test/overrun $(B)/test/rtkit-client $(B)/test/stolen-time $(B)/test/worker: $(B)/test/%: $(B)/obj/test/%.o
 $(B)/test/overrun:      $(B)/libexec/guard.a $(LIB)
 $(B)/test/group-times:  $(LIB)
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
