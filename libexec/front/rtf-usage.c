@@ -94,8 +94,23 @@ static bool is_of_process(const char *name)
     return is;
 }
 
+/* The first spec that is meant, and has no thread to measure: for the error message. */
+static struct {
+    char name[RESERVATION_NAME_BYTES];
+    const char *state;
+} left_out;
+
+static void leave_out(const struct own_spec *spec, enum state state)
+{
+    if (left_out.state != NULL)
+        return;
+    snprintf(left_out.name, sizeof left_out.name, "%s", spec->name);
+    left_out.state = state_name(state);
+}
+
 static void take_spec(const char *user, const struct own_spec *spec)
 {
+    const enum state state = state_of(spec->verdict, spec->is_current);
     const json_t *grant = json_object_get(spec->verdict, "grant");
     const uint64_t tid = number(json_object_get(spec->verdict, "thread"), "tid");
     const uint64_t deadline = number(grant, "deadline");
@@ -106,9 +121,13 @@ static void take_spec(const char *user, const struct own_spec *spec)
                                            deadline > 0 ? deadline : number(grant, "period"),
                                        .is_of_process = is_of_process(spec->name)};
     (void)user;
-    if (state_of(spec->verdict, spec->is_current) >= ATTACHED && wanted.period > 0 &&
-        tid <= INT32_MAX && is_named(spec->name) && threads.count < THREADS)
-        threads.count += usage_begin(&threads.of[threads.count], spec->name, &wanted);
+    if (is_named(spec->name) && threads.count < THREADS) {
+        if (state >= ATTACHED && wanted.period > 0 && tid <= INT32_MAX &&
+            usage_begin(&threads.of[threads.count], spec->name, &wanted))
+            threads.count++;
+        else
+            leave_out(spec, state);
+    }
     json_decref(spec->verdict);
 }
 
@@ -137,6 +156,10 @@ static void find_threads(void)
     if (threads.count > 0)
         begin_marks(&client);
     client_close(&client);
+    if (threads.count == 0 && left_out.state != NULL)
+        command_fail(EX_NOINPUT, "no reservation%s has a thread and a period: %s is %s",
+                     options.names == NULL ? "" : " of these names", left_out.name,
+                     left_out.state);
     if (threads.count == 0)
         command_fail(EX_NOINPUT, "no reservation%s has a thread and a period",
                      options.names == NULL ? "" : " of these names");

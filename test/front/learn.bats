@@ -92,7 +92,7 @@ known() {
     broker_start
     working clock 20000 2000 500
     chrt -o -p 0 "$WORKER"
-    rtf learn --for 2s -w cam -v "$WORKER" >"$WORK/out" 2>"$WORK/err"
+    rtf learn --for 2s -w cam -v "$WORKER" >"$WORK/out" 2>"$WORK/err" || { cat "$WORK/out" "$WORK/err" >&2; false; }
     [[ $(<"$WORK/err") == 'rtf learn: cam: EDF grants '* ]]
     is_policy "$WORKER" deadline
     holds cam '.grant.period <= 20000 and .grant.period >= 19900 and .grant.runtime >= 2200 and .grant.runtime < 20000'

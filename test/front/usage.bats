@@ -93,7 +93,7 @@ measures() {
     broker_start
     fails 66 'rtf usage: no reservation has a thread and a period' rtf usage
     silent rtf declare cam -T 2ms -P 20ms
-    fails 66 'rtf usage: no reservation of these names has a thread and a period' rtf usage cam dog
+    fails 66 'rtf usage: no reservation of these names has a thread and a period: cam is granted' rtf usage cam dog
 }
 
 @test "the end of all threads ends the measurement" {
