@@ -88,10 +88,10 @@ struct guarded {
     int64_t lent_counted_to;   /* `lent` includes the time up to here */
     int64_t used_itself;       /* CPU time that the thread used in its window before it lent */
     int64_t lent;              /* time lent in the window for lending */
-    bool lends_too_often;      /* to more threads than lending.c can count; to be suspended soon */
-    /* The search for a lender (lending.c) has seen this CPU time first at still_since, ns. */
+    bool lends_too_often;      /* to more threads than boosts.c can count; to be suspended soon */
+    /* The search for a lender (lender-search.c) has seen this CPU time first at still_since, ns. */
     int64_t ran_at_search, still_since;
-    int report_attempts;  /* how often to try again to have the kernel report a boost (lending.c) */
+    int report_attempts;  /* how often to try again to have the kernel report a boost */
     int64_t check_at;     /* next check for a boost that the kernel did not report */
     int64_t ran_at_check; /* CPU time at the last check, to see whether the thread has run since */
     TAILQ_ENTRY(guarded) of_lenders, of_ending;
@@ -103,7 +103,7 @@ struct guarded {
     UT_hash_handle hh; /* by tid */
 };
 
-/* How lending.c learns of the guarded threads. */
+/* How boost-reports.c learns of the guarded threads. */
 struct guarded_events {
     /* From now on, boosts that the guard itself causes come from `lender`; NULL: from no guarded
      * thread. */

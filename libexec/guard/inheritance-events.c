@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,9 +137,18 @@ static bool open_ring(const struct perf_event_attr *event, int cpu)
            ioctl(ring->fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
 }
 
+static bool is_preempt_rt;
+
+bool inheritance_events_may_fail(void)
+{
+    return is_preempt_rt;
+}
+
 bool inheritance_events_open(const char *tracepoint, int epoll, uint64_t as)
 {
+    struct utsname kernel;
     unsigned long long id;
+    is_preempt_rt = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
     if (sscanf(tracepoint, "%llu:%u:%u:%u", &id, &pid_at, &old_at, &new_at) != 4) {
         errno = EINVAL;
         return false;

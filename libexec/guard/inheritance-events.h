@@ -33,4 +33,8 @@ bool inheritance_events_lost(void);
 /* Says whether records make `epoll` ready from now on. */
 void inheritance_events_listen(bool on);
 
+/* True with PREEMPT_RT: a record may come without a wakeup, or may be missing
+ * (unreported-boosts.h). */
+bool inheritance_events_may_fail(void);
+
 #endif

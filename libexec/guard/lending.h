@@ -26,18 +26,7 @@
  * A short boost costs one wakeup of the guard. While boosts keep coming, the guard reads the
  * reports once a millisecond, and is not woken for each.
  *
- * PREEMPT_RT needs more, for two reasons. First, a thread of the kernel (irq_work) on the CPU of
- * the report wakes the guard. A thread that is lent SCHED_DEADLINE on that CPU keeps irq_work from
- * running, so no wakeup comes. As long as SCHED_DEADLINE may be lent, the guard therefore reads the
- * reports without a wakeup, once per shortest SCHED_DEADLINE runtime, but not more often than once
- * a millisecond.
- *
- * Second, a report may be missing. While irq_work is about to wake a thread and is preempted, the
- * kernel takes other events on that CPU for events of irq_work itself, and drops them
- * (perf_swevent_get_recursion_context, before Linux 6.11). So a lender that was suspended and still
- * sleeps is resumed until the kernel reports its boost; and a thread that has not run for a second,
- * and lends nothing as far as is known, is made ordinary and real-time again, so that the kernel
- * reports its boost. */
+ * With PREEMPT_RT a report may come late or not at all (unreported-boosts.h). */
 #ifndef RTF_LENDING_H
 #define RTF_LENDING_H
 

@@ -207,6 +207,30 @@ holder_is_released() {
     holder_had_at_most 800
 }
 
+# The kernel's report of this gift shows nothing of the thread that still waits.
+@test "a SCHED_DEADLINE holder that gives back one of two locks has its own runtime and the lent ones" {
+    broker_start
+    company 0 1
+    lenders real gives-one
+    reserved holder "$EDF" "$HOLDER"
+    waiters_have "$SOON"
+    eventually sleeps_in_pause "$(thread waiter-0)"
+    holder_had_at_most 800
+}
+sleeps_in_pause() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; }
+
+# The kernel's report of the end of such a wait is the same as the report of its beginning.
+@test "SCHED_DEADLINE threads that have stopped waiting for a SCHED_DEADLINE holder are not suspended for lending" {
+    broker_start
+    lenders real gives-up
+    waiters_have "$SOON"
+    reserved holder '{"plugin": "EDF", "runtime": "10ms", "period": "100ms"}' "$HOLDER"
+    eventually has_thread gave-up-0
+    eventually has_thread gave-up-1
+    eventually has_consumed "$HOLDER" $(($(consumed "$HOLDER") + 30)) # three periods. A lent runtime would be used up in the first one
+    no grep 'waited for a lock, the holder' "$EVENTS"
+}
+
 # The waiters are members of the process, the holder is not.
 # bats test_tags=turn:2
 @test "members of a process with one runtime that lower their priority lend no more" {

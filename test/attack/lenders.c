@@ -9,10 +9,14 @@
  *     moved      the waiters wait at a door, and the mover moves them behind the locks
  *                (FUTEX_CMP_REQUEUE_PI)
  *     gives=N    the holder gives the locks back in turn, one every N us, and takes them again
+ *     gives-one  the holder gives one of the locks back after 20 ms, and uses the CPU on. The waiter
+ *                that gets the lock sleeps
  *     low        each waiter lowers its priority by one before it waits
  *     lowered    the mover lowers the priority of the waiters by one while they wait
  *     times-out  a timeout wakes each waiting thread after 1 ms. The holder has the only CPU of the
  *                waiting threads, so these cannot run, and wait for the lock as before
+ *     gives-up   a timeout ends each wait after 1 ms, and the waiter then sleeps with the name
+ *                gave-up-0 or gave-up-1
  *     real       the holder sleeps until it is real-time before it takes the locks
  *     rests      the holder sleeps for 10 ms when it has the locks. A thread that waits for a
  *                thread that runs spins in the kernel, and its own runtime is used up
@@ -104,6 +108,16 @@ static void lower(pid_t tid)
     }
 }
 
+static void give_up(int own)
+{
+    char name[] = "gave-up-0";
+    name[sizeof name - 2] = (char)('0' + own);
+    take_within_a_ms(&shared->lock[own]);
+    (void)prctl(PR_SET_NAME, name);
+    for (;;)
+        (void)pause();
+}
+
 static void *wait_for_lock(void *number)
 {
     const int own = *(const int *)number;
@@ -114,6 +128,8 @@ static void *wait_for_lock(void *number)
     sleep_until_real_time();
     while (!shared->taken)
         (void)usleep(1000);
+    if (is_way("gives-up"))
+        give_up(own);
     for (;;) {
         if (is_way("low"))
             lower(0);
@@ -123,6 +139,8 @@ static void *wait_for_lock(void *number)
             take(&shared->lock[own]);
         else if (futex(&shared->door[own], FUTEX_WAIT_REQUEUE_PI, 0, 0, &shared->lock[own], 0) != 0)
             continue;
+        while (is_way("gives-one"))
+            (void)pause();
         give(&shared->lock[own]);
     }
     return NULL;
@@ -172,6 +190,7 @@ static void go_on(int number)
 static void hold(void)
 {
     const long gives = between_gifts();
+    int turns = 0;
     const struct sched_param none = {0};
     cpu_set_t last;
     (void)prctl(PR_SET_NAME, "holder");
@@ -194,6 +213,8 @@ static void hold(void)
             signalled = 2;
         }
         spin(gives > 0 ? gives : 1000);
+        if (is_way("gives-one") && turns++ == 20)
+            give(&shared->lock[0]);
         if (gives > 0) {
             give(&shared->lock[i]);
             take(&shared->lock[i]);
