@@ -158,8 +158,7 @@ static void find_threads(void)
     client_close(&client);
     if (threads.count == 0 && left_out.state != NULL)
         command_fail(EX_NOINPUT, "no reservation%s has a thread and a period: %s is %s",
-                     options.names == NULL ? "" : " of these names", left_out.name,
-                     left_out.state);
+                     options.names == NULL ? "" : " of these names", left_out.name, left_out.state);
     if (threads.count == 0)
         command_fail(EX_NOINPUT, "no reservation%s has a thread and a period",
                      options.names == NULL ? "" : " of these names");

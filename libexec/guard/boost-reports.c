@@ -54,13 +54,6 @@ static void retry_unknown(const struct guarded *lender)
         }
 }
 
-static void may_lend(const struct guarded *lender, bool on)
-{
-    ranks_note(lender, on);
-    if (on)
-        retry_unknown(lender);
-}
-
 /* Returns when to look for the unknown lender of a boost: after the shortest runtime of a possible
  * lender, less the time of earlier boosts whose lender was not found. If only a thread that is
  * about to become SCHED_DEADLINE can be the lender, the guard looks after 4 ms. By then the broker
@@ -123,14 +116,92 @@ static bool is_own(pid_t tid, int priority)
            rank_granted(guarded) == priority;
 }
 
-/* True: the report may be that a SCHED_DEADLINE thread no longer waits for a SCHED_DEADLINE holder,
- * after a timeout or a signal. The kernel reports the beginning and the end of such a wait in the same
- * words. A thread waits for one lock at a time, so a second report of the same thread is an end. But the
- * thread may also be one that moves waiting threads to the lock; then the boost goes on. */
-static bool may_end_wait(const struct boost *boost, const struct priority_change *change)
+/* ns. How often the guard looks at a SCHED_DEADLINE holder for which it has no event. */
+static const int64_t holder_interval = INT64_C(20000000);
+
+/* Called when a boost of a SCHED_DEADLINE thread may have ended: the thread may hold a second lock for
+ * which another thread waits. If the guard has no event that reports an overuse of the thread, it
+ * looks at the thread again and again instead. */
+static void may_end(struct boost *boost, int64_t time)
 {
-    return boost != NULL && boost->lender != NULL && boost->lender->tid == change->caller &&
-           change->before < 0 && change->after < 0;
+    const struct guarded *holder = boost == NULL ? NULL : guarded_find(boost->tid);
+    if (boost == NULL)
+        return;
+    if (holder == NULL || guarded_is_counted(holder)) {
+        boost_end(boost, time);
+        return;
+    }
+    boost_disown(boost, time, time + holder_interval);
+    boost->searches = BOOST_SEARCHED;
+}
+
+/* True: the report is that `caller` no longer waits for the holder, after a timeout or a signal. A thread
+ * waits for one lock at a time, so the second report of the same thread is an end. But `caller` may
+ * also be a thread that moves waiting threads to the lock. */
+static bool ends_wait(struct guarded *caller, const struct guarded *holder)
+{
+    const bool waits = caller->waits_for == holder->tid && caller->waits_since == holder->gifts;
+    caller->waits_for = waits ? 0 : holder->tid;
+    caller->waits_since = holder->gifts;
+    return waits;
+}
+
+/* The meaning of a report about a SCHED_DEADLINE thread that holds a lock. The kernel's reports do not tell
+ * these apart, so the meaning is a guess, which helps to find a lender soon. The CPU time of the
+ * holder shows whether a loan goes on (overuse.h). */
+enum deadline_change {
+    CHANGE_NOTHING, /* a FIFO or RR thread waits: it lends nothing to a SCHED_DEADLINE thread */
+    CHANGE_LENT,    /* a thread begins to wait */
+    CHANGE_STOPPED, /* the lender of the boost no longer waits */
+    CHANGE_GIVEN,   /* the holder has given back a lock, or the guard has suspended a lender */
+};
+
+static enum deadline_change meaning_of(const struct priority_change *change, struct guarded *holder,
+                                       const struct boost *boost)
+{
+    struct guarded *caller = guarded_find(change->caller);
+    if (change->caller == change->tid || (change->caller == own_tid && resuming == NULL))
+        return CHANGE_GIVEN;
+    if (resuming != NULL || caller == NULL)
+        return CHANGE_LENT;
+    if (rank_granted(caller) >= 0)
+        return CHANGE_NOTHING;
+    if (!ends_wait(caller, holder))
+        return CHANGE_LENT;
+    return boost != NULL && boost->lender == caller ? CHANGE_STOPPED : CHANGE_NOTHING;
+}
+
+static void take_deadline_change(const struct priority_change *change, struct guarded *holder,
+                                 struct boost *boost)
+{
+    const enum deadline_change meaning = meaning_of(change, holder, boost);
+    guarded_holds(holder, change->time);
+    holder->gifts += change->caller == change->tid;
+    if (meaning == CHANGE_LENT)
+        begin_boost(change->tid, lender_by(change->caller, -1), -1, change->time);
+    else if (meaning != CHANGE_NOTHING)
+        may_end(boost, change->time);
+}
+
+/* Called when a SCHED_DEADLINE thread is guarded from now on. It may have held a lock before: then the
+ * reports about it were taken as those about an ordinary thread. */
+static void begin_holder(struct guarded *holder)
+{
+    struct boost *boost = boost_of(holder->tid);
+    const int64_t now = monotonic_now();
+    if (boost == NULL || boost->priority >= 0 || rank_granted(holder) >= 0)
+        return;
+    guarded_holds(holder, now);
+    may_end(boost, now);
+}
+
+static void may_lend(struct guarded *lender, bool on)
+{
+    ranks_note(lender, on);
+    if (!on)
+        return;
+    retry_unknown(lender);
+    begin_holder(lender);
 }
 
 static void take_priority_change(const struct priority_change *change)
@@ -143,8 +214,8 @@ static void take_priority_change(const struct priority_change *change)
     if (boost != NULL && change->time < boost->since)
         /* the report is older than the boost: it was read late, from the ring of another CPU */
         return;
-    if (may_end_wait(boost, change))
-        boost_disown(boost, change->time, boost_first_try(after, change->time));
+    if (before < 0 && after < 0 && is_own(change->tid, after))
+        take_deadline_change(change, guarded_find(change->tid), boost);
     else if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0 && !by_itself)))
         begin_boost(change->tid, by_itself ? NULL : lender_by(change->caller, after), after,
                     change->time);
@@ -196,7 +267,9 @@ void boosts_disown_lender(const struct guarded *lender)
         next = boost->hh.next;
         if (boost->lender != lender)
             continue;
-        if (boost_goes_on(boost))
+        if (is_own(boost->tid, boost->priority) && boost->priority < 0)
+            may_end(boost, now);
+        else if (boost_goes_on(boost))
             boost_disown(boost, now, boost_first_try(boost->priority, now));
         else
             boost_end(boost, now);
@@ -252,6 +325,29 @@ bool boost_was_ended(pid_t tid)
     (void)boost_reports_take();
     return !rank_is_boosted(tid) &&
            (watched.has_changed || (inheritance_events_may_fail() && !thread_is_deadline(tid)));
+}
+
+void boost_reports_overuse(struct guarded *holder, int64_t now)
+{
+    (void)boost_reports_take();
+    struct boost *boost = boost_of(holder->tid);
+    const int64_t lent = boost != NULL && boost->lender != NULL ? now - boost->since : 0;
+    const int64_t over = guarded_overuse(holder, now, lent);
+    if (!thread_is_deadline(holder->tid)) {
+        /* The thread has made itself ordinary, and its own CPU time is no loan. */
+        boost_reports_look_at(holder->tid);
+        return;
+    }
+    if (over == 0 || holder->state != GUARDED_IN_FORCE)
+        return;
+    if (boost == NULL)
+        begin_boost(holder->tid, NULL, -1, now);
+    else
+        boost_disown(boost, now, now);
+    if ((boost = boost_of(holder->tid)) == NULL)
+        return;
+    boost->over += over;
+    boost->try_at = now;
 }
 
 bool boost_reports_were_lost(bool forget)

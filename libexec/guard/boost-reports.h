@@ -56,6 +56,10 @@ void boosts_disown_lender(const struct guarded *lender);
 /* True: the thread is SCHED_DEADLINE now, by itself. */
 bool thread_is_deadline(pid_t tid);
 
+/* The SCHED_DEADLINE thread has used two runtimes since the last call: if it has used more than it was
+ * granted, the search for a lender begins. */
+void boost_reports_overuse(struct guarded *holder, int64_t now);
+
 /* boost_watch: the guard is about to suspend possible lenders of the boost of this thread.
  * boost_was_ended: a suspension since then has ended this boost. */
 void boost_watch(pid_t tid);

@@ -74,13 +74,22 @@ static void end_lending(struct guarded *lender, int64_t now)
         TAILQ_REMOVE(&lenders, lender, of_lenders);
 }
 
+/* A known lender pays for the time that the kernel did not throttle the boosted thread. */
+static void pay(const struct boost *boost, int64_t now)
+{
+    struct guarded *holder = boost->priority < 0 ? guarded_find(boost->tid) : NULL;
+    if (holder != NULL && now > boost->since)
+        guarded_pay(holder, now, now - boost->since);
+}
+
 /* ---- boosts ---- */
 
 void boost_end(struct boost *boost, int64_t now)
 {
-    if (boost->lender != NULL)
+    if (boost->lender != NULL) {
         end_lending(boost->lender, now);
-    else {
+        pay(boost, now);
+    } else {
         rank_note_unknown(boost->priority, now - boost->since, now);
         TAILQ_REMOVE(&unknown, boost, of_unknown);
     }
@@ -93,6 +102,7 @@ void boost_disown(struct boost *boost, int64_t now, int64_t try_at)
     if (boost->lender == NULL)
         return;
     end_lending(boost->lender, now);
+    pay(boost, now);
     boost->lender = NULL;
     boost->rounds = 0;
     boost->since = now;

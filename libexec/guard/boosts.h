@@ -11,6 +11,9 @@
 
 #include "guarded-threads.h"
 
+/* So many complete searches have found no lender: the guard tries awake threads, too. */
+enum { BOOST_SEARCHED = 2 };
+
 struct boost {
     pid_t tid;              /* the thread that is boosted */
     struct guarded *lender; /* the guarded thread that lends its rank; NULL: unknown */
@@ -19,6 +22,9 @@ struct boost {
      * search goes on; INT64_MAX: no candidate is left. */
     unsigned rounds;
     int64_t try_at;
+    /* CPU time that a SCHED_DEADLINE thread has had beyond its grant, ns: the lender, once found, pays
+     * for it. 0: no overuse was found (overuse.h) */
+    int64_t over;
     unsigned searches; /* complete searches that have found no lender */
     int priority;      /* the kernel's number: 99 - rt_priority; -1 under SCHED_DEADLINE */
     int64_t since;

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "scheduling.h"
 #include "suspension.h"
+#include "tick.h"
 #include "thread-rank.h"
 
 static int by_end(const struct guarded *one, const struct guarded *other)
@@ -49,10 +50,16 @@ struct guarded *guarded_first(void)
 
 /* ---- CPU time used, and time waited for a CPU ---- */
 
+static bool is_deadline(const struct guarded *guarded)
+{
+    return guarded->granted.policy == POLICY_DEADLINE;
+}
+
 static int64_t cpu_time_of(const struct guarded *guarded)
 {
     int64_t count;
-    if (guarded->event < 0 || read(guarded->event, &count, sizeof count) != (ssize_t)sizeof count)
+    if (guarded->event < 0 || is_deadline(guarded) ||
+        read(guarded->event, &count, sizeof count) != (ssize_t)sizeof count)
         return guarded->count_at_window;
     return guarded->group == NULL ? count : count + process_group_used(guarded->group);
 }
@@ -95,10 +102,72 @@ int64_t guarded_ran(struct guarded *guarded)
 /* The kernel brings the count of the event of a running thread up to date for each read. */
 enum guarded_run guarded_run(struct guarded *guarded)
 {
-    if (guarded->event < 0)
+    if (guarded->event < 0 || is_deadline(guarded))
         return GUARDED_RUN_UNKNOWN;
     const int64_t count = cpu_time_of(guarded);
     return cpu_time_of(guarded) > count ? GUARDED_RUNS : GUARDED_RUNS_NOT;
+}
+
+/* ---- SCHED_DEADLINE threads that hold locks ---- */
+
+static bool some_ask; /* a thread has asks_for_event */
+
+static void ask_for_event(struct guarded *guarded)
+{
+    some_ask = guarded->asks_for_event = true;
+}
+
+void guarded_holds(struct guarded *guarded, int64_t now)
+{
+    if (guarded->holds || !is_deadline(guarded) || guarded->state != GUARDED_IN_FORCE)
+        return;
+    const int64_t ran = guarded_ran(guarded);
+    if (ran < 0)
+        return;
+    guarded->holds = true;
+    overuse_begin(&guarded->overuse, now, ran);
+    if (guarded->event < 0)
+        ask_for_event(guarded);
+}
+
+struct guarded *guarded_next_holder(void)
+{
+    struct guarded *guarded = some_ask ? all : NULL;
+    while (guarded != NULL && !guarded->asks_for_event)
+        guarded = guarded->hh.next;
+    some_ask = guarded != NULL;
+    if (guarded != NULL)
+        guarded->asks_for_event = false;
+    return guarded;
+}
+
+bool guarded_is_counted(const struct guarded *guarded)
+{
+    return guarded->holds && guarded->event >= 0;
+}
+
+static void count_overuse(struct guarded *guarded, int64_t now)
+{
+    const int64_t ran = guarded_ran(guarded);
+    if (guarded->state == GUARDED_IN_FORCE && ran >= 0)
+        overuse_count(&guarded->overuse, now, ran, guarded->window.runtime, guarded->window.period);
+}
+
+int64_t guarded_overuse(struct guarded *guarded, int64_t now, int64_t lent)
+{
+    if (!guarded->holds)
+        return 0;
+    count_overuse(guarded, now);
+    return overuse_take(&guarded->overuse, guarded->window.runtime, (int64_t)tick_length() * 1000,
+                        lent);
+}
+
+void guarded_pay(struct guarded *guarded, int64_t now, int64_t time)
+{
+    if (!guarded->holds)
+        return;
+    count_overuse(guarded, now);
+    overuse_pay(&guarded->overuse, time);
 }
 
 /* ---- between the states ---- */
@@ -114,11 +183,6 @@ static void count_cpu_time(const struct guarded *guarded, bool on)
         (void)ioctl(guarded->event, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
     if (guarded->group != NULL)
         process_group_count(guarded->group, on);
-}
-
-static bool is_deadline(const struct guarded *guarded)
-{
-    return guarded->granted.policy == POLICY_DEADLINE;
 }
 
 /* A look at a member (tell->made_ordinary) costs the guard as much again as two suspensions. */
@@ -217,6 +281,8 @@ static int64_t own_cpu_time(void)
 static void suspend_thread(struct guarded *guarded)
 {
     const int64_t began = own_cpu_time();
+    if (guarded->holds)
+        count_overuse(guarded, monotonic_now());
     make_ordinary(guarded);
     guarded->suspension_took = own_cpu_time() - began;
     /* CPU time that the thread has used since the event fired is not lost: the event keeps its
@@ -321,6 +387,8 @@ static void resume(struct guarded *guarded)
     }
     const int64_t began = own_cpu_time();
     const enum apply_result done = put_in_force(guarded);
+    if (guarded->holds)
+        overuse_skip(&guarded->overuse, guarded_ran(guarded));
     guarded->resumption_took = own_cpu_time() - began;
     look_again_at_new(guarded);
     if (done == APPLY_PENDING)
@@ -404,11 +472,26 @@ void guarded_used_up(struct guarded *guarded, int64_t now)
         guarded_suspend(guarded, until);
 }
 
+static void close_event(struct guarded *guarded)
+{
+    if (guarded->event_page != MAP_FAILED)
+        (void)munmap(guarded->event_page, (size_t)sysconf(_SC_PAGESIZE) * 2);
+    if (guarded->event >= 0)
+        close(guarded->event);
+    guarded->event_page = MAP_FAILED;
+    guarded->event = -1;
+}
+
 bool guarded_lose_counter(struct guarded *guarded)
 {
     if (guarded->state == GUARDED_LOST || guarded->state == GUARDED_ENDING ||
         thread_has_ended(guarded->pidfd))
         return false;
+    if (is_deadline(guarded)) {
+        close_event(guarded);
+        ask_for_event(guarded);
+        return false;
+    }
     if (guarded->state == GUARDED_IN_FORCE)
         make_ordinary(guarded);
     else
@@ -482,6 +565,8 @@ static struct last_window {
     uint64_t started_by;
     int64_t began, until, used; /* ns; used is INT64_MAX: the whole runtime */
     int64_t lend_window_began, lent, paid_until;
+    bool holds;
+    struct overuse overuse;
 } last_windows[LAST_WINDOWS_MAX];
 static unsigned last_windows_count;
 
@@ -499,6 +584,8 @@ static void remember_window(const struct guarded *guarded)
         .lend_window_began = guarded->lend_window_began,
         .lent = guarded->lent,
         .paid_until = guarded->window.paid_until,
+        .holds = guarded->holds,
+        .overuse = guarded->overuse,
     };
 }
 
@@ -518,6 +605,12 @@ static void continue_window(struct guarded *guarded, int64_t now)
     const struct last_window *one = find_last_window(guarded);
     if (one != NULL)
         guarded->window.paid_until = one->paid_until;
+    if (one != NULL && one->holds && is_deadline(guarded)) {
+        guarded->holds = true;
+        guarded->overuse = one->overuse;
+        if (guarded->event < 0)
+            ask_for_event(guarded);
+    }
     if (one == NULL || one->until <= now)
         return;
     guarded->window.began = one->began;
@@ -539,10 +632,7 @@ static void continue_window(struct guarded *guarded, int64_t now)
 
 static void free_guarded(struct guarded *guarded)
 {
-    if (guarded->event_page != MAP_FAILED)
-        (void)munmap(guarded->event_page, (size_t)sysconf(_SC_PAGESIZE) * 2);
-    if (guarded->event >= 0)
-        close(guarded->event);
+    close_event(guarded);
     if (guarded->schedstat >= 0)
         close(guarded->schedstat);
     process_group_close(guarded->group);

@@ -25,6 +25,7 @@
 #include <uthash.h>
 
 #include "demote.h"
+#include "overuse.h"
 #include "process-group.h"
 #include "thread.h"
 #include "overrun-window.h"
@@ -51,7 +52,7 @@ struct guarded {
     pid_t tid;
     uint64_t started_by; /* lib/thread.h */
     /* owned by this struct. event: counts the CPU time; -1: no event, because the kernel itself
-     * bounds the CPU time of a SCHED_DEADLINE thread */
+     * bounds the CPU time of a SCHED_DEADLINE thread that holds no lock (guarded_holds) */
     int pidfd, event;
     /* owned by this struct: the file /proc/TID/schedstat, which says how long the thread has run
      * and waited; -1: not open */
@@ -91,8 +92,16 @@ struct guarded {
     bool lends_too_often;      /* to more threads than boosts.c can count; to be suspended soon */
     /* The search for a lender (lender-search.c) has seen this CPU time first at still_since, ns. */
     int64_t ran_at_search, still_since;
-    int report_attempts;  /* how often to try again to have the kernel report a boost */
-    int64_t check_at;     /* next check for a boost that the kernel did not report */
+    /* SCHED_DEADLINE: the thread that it waits for, as far as the reports show, and how many locks
+     * that thread had given back then; 0: none */
+    pid_t waits_for;
+    unsigned waits_since;
+    unsigned gifts;         /* SCHED_DEADLINE: how often this thread has given back a lock */
+    bool holds;             /* SCHED_DEADLINE: another thread has waited for this thread */
+    bool asks_for_event;    /* the broker has to be asked for `event` */
+    struct overuse overuse; /* SCHED_DEADLINE: counted if `holds` */
+    int report_attempts;    /* how often to try again to have the kernel report a boost */
+    int64_t check_at;       /* next check for a boost that the kernel did not report */
     int64_t ran_at_check; /* CPU time at the last check, to see whether the thread has run since */
     TAILQ_ENTRY(guarded) of_lenders, of_ending;
     /* The next report to the broker. */
@@ -109,7 +118,7 @@ struct guarded_events {
      * thread. */
     void (*attribute_boosts)(struct guarded *lender);
     /* The thread can lend from now on; on = false: the thread is about to be removed. */
-    void (*may_lend)(const struct guarded *lender, bool on);
+    void (*may_lend)(struct guarded *lender, bool on);
     /* No boost comes from `lender` any more. */
     void (*forget)(const struct guarded *lender);
     /* The guard has made this thread, or this member of a group, ordinary. */
@@ -158,6 +167,20 @@ bool guarded_raise(struct guarded *guarded);
 
 /* `event` has fired: the thread has used one runtime, or more. */
 void guarded_used_up(struct guarded *guarded, int64_t now);
+
+/* Another thread has waited for a lock of this SCHED_DEADLINE thread. From now on the guard counts the
+ * CPU time of the thread, because the kernel does not throttle a thread that is lent SCHED_DEADLINE,
+ * and does not report each loan (overuse.h). guarded_next_holder: returns a thread for which the
+ * broker has to be asked for an event that fires when the thread has used two runtimes; NULL: none.
+ * guarded_is_counted: the guard has this event. */
+void guarded_holds(struct guarded *guarded, int64_t now);
+struct guarded *guarded_next_holder(void);
+bool guarded_is_counted(const struct guarded *guarded);
+
+/* guarded_overuse: returns the CPU time beyond the grant, ns; 0: none, or not counted. lent,
+ * guarded_pay: see overuse.h. */
+int64_t guarded_overuse(struct guarded *guarded, int64_t now, int64_t lent);
+void guarded_pay(struct guarded *guarded, int64_t now, int64_t time);
 
 /* The process has started threads: the guard makes them real-time at
  * guarded_next_start or soon after. */

@@ -77,19 +77,29 @@ static void note_lender(struct guarded *guarded)
     guarded->suspended_for_lending = true;
 }
 
+/* Returns until when the lender of the boost is suspended: until its next period, or until its
+ * runtimes have paid for what the boosted thread has had beyond its grant. */
+static int64_t suspension_end(const struct guarded *lender, const struct boost *boost, int64_t now)
+{
+    const struct window *window = &lender->window;
+    const int64_t runtimes = (boost->over + window->runtime - 1) / window->runtime;
+    return now + window->period - window->runtime + runtimes * window->period;
+}
+
 /* True: the thread lent the boost, and is suspended now. From the second search on, awake members of
  * a group are tried, too. */
 static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost, int64_t now)
 {
     const pid_t tid = boost->tid;
     const bool lasts = lasts_long(boost, now);
+    const int64_t until = suspension_end(guarded, boost, now); /* reports may end the boost */
     boost_watch(tid);
     const bool found = guarded->group != NULL &&
                        process_group_try(guarded->group, boost->priority,
                                          lasts || looks_for_many(boost, now), boost_was_ended, tid);
     if (!found && !lasts && !lender_search_unnoticed(guarded))
         return false;
-    guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
+    guarded_suspend(guarded, until);
     if (boost_was_ended(tid)) {
         note_lender(guarded);
         return true;
@@ -123,7 +133,7 @@ static int64_t next_search(const struct boost *boost, int64_t now)
                          others = INT64_C(100000000), seldom = INT64_C(1000000000);
     if (boost_first_try(boost->priority, now) == INT64_MAX)
         return INT64_MAX;
-    if (boost->searches < 2)
+    if (boost->searches < BOOST_SEARCHED)
         return now + (boost->searches == 0 ? first : 2 * tick);
     if (thread_is_deadline(boost->tid))
         return now + of_deadline;
@@ -141,6 +151,7 @@ static void search_again(struct boost *boost, int64_t now)
         boost_to_tail(boost);
         boost->try_at = next_search(boost, now);
         boost->searches++;
+        boost->over = 0;
         if (boost->priority >= 0) {
             fruitless = now < fruitless_until ? fruitless + 1 : 1;
             fruitless_until = now + fruitless_for;
@@ -221,14 +232,35 @@ static bool was_lent_by_last(const struct boost *boost, int64_t now)
            suspend_if_lender(last, boost, now);
 }
 
-/* True: the boosted thread is SCHED_DEADLINE by itself, and two searches have found no lender. The
- * guard only looks whether the thread has become ordinary (boost_has_other_rank), and searches again each
- * fiftieth time, because a search disturbs sleeping SCHED_DEADLINE threads. */
-static bool is_only_watched(const struct boost *boost)
+/* True: the boosted thread is SCHED_DEADLINE by itself, and has used no more than it was granted. The
+ * guard only looks whether the thread has become ordinary (boost_has_other_rank), because a search
+ * disturbs sleeping SCHED_DEADLINE threads. The guard searches each fiftieth time for the lender of a
+ * thread that is not guarded, because it does not count the CPU time of such a thread. */
+static bool is_only_watched(struct boost *boost, int64_t now)
 {
     enum { SEARCH_EACH = 50 };
-    return boost->priority < 0 && thread_is_deadline(boost->tid) && boost->searches > 1 &&
-           boost->searches % SEARCH_EACH != 0;
+    struct guarded *holder = guarded_find(boost->tid);
+    if (boost->priority >= 0 || boost->searches < BOOST_SEARCHED || boost->over > 0 ||
+        !thread_is_deadline(boost->tid))
+        return false;
+    if (holder == NULL || !holder->holds)
+        return boost->searches % SEARCH_EACH != 0;
+    boost->over = guarded_overuse(holder, now, 0);
+    return boost->over == 0;
+}
+
+/* The next look at a thread that is only watched. If an event reports an overuse, the guard looks no
+ * more. */
+static void watch_on(struct boost *boost, int64_t now)
+{
+    const struct guarded *holder = guarded_find(boost->tid);
+    if (holder != NULL && guarded_is_counted(holder)) {
+        boost_end(boost, boost->since);
+        return;
+    }
+    boost_to_tail(boost);
+    boost->try_at = next_search(boost, now);
+    boost->searches++;
 }
 
 /* Suspends the possible lenders one after the other: the boost ends with the suspension of its
@@ -250,10 +282,8 @@ struct guarded *lender_search(struct boost *boost, int64_t now)
         boost_look_at(tid, now);
         return NULL;
     }
-    if (is_only_watched(boost)) {
-        boost_to_tail(boost);
-        boost->try_at = next_search(boost, now);
-        boost->searches++;
+    if (is_only_watched(boost, now)) {
+        watch_on(boost, now);
         return NULL;
     }
     if (boost->rounds == 0)

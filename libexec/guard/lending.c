@@ -191,6 +191,11 @@ void lending_look_at(pid_t tid)
     boost_reports_look_at(tid);
 }
 
+void lending_take_use(struct guarded *holder, int64_t now)
+{
+    boost_reports_overuse(holder, now);
+}
+
 void lending_expect_promotion(int64_t now)
 {
     unreported_boosts_expect_promotion(now);

@@ -49,6 +49,9 @@ void lending_look_at(pid_t tid);
 /* True with PREEMPT_RT: a report may come without a wakeup. */
 bool lending_wakeup_may_fail(void);
 
+/* The event of a SCHED_DEADLINE thread has fired (guarded_holds). */
+void lending_take_use(struct guarded *holder, int64_t now);
+
 /* Called when a thread is about to become SCHED_DEADLINE (promotions.h), and may then lend this
  * policy. */
 void lending_expect_promotion(int64_t now);

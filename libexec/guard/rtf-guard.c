@@ -22,7 +22,7 @@
  *                               free this process of rtf when it loops in the kernel (kernel-loop.h)
  *
  * The guard answers end, leave and rise, and each request that fails, with id= and answer=ok|no.
- * Unasked it sends event=suspended|lent|lost|asleep tid= started_by= times= (how often), and
+ * Unasked it sends event=suspended|lent|lost|asleep|holds tid= started_by= times= (how often), and
  * event=blind|beneath reason=, see report_unbounded_lending; and event=loop tid=.
  *
  * The guard is a program of its own, not part of the attach helper: in the middle of an attachment
@@ -349,6 +349,10 @@ static void take_budget_event(const struct epoll_event *ready, int64_t now)
             (void)report(guarded, "lost");
         return;
     }
+    if (guarded->granted.policy == POLICY_DEADLINE) {
+        lending_take_use(guarded, now);
+        return;
+    }
     guarded_used_up(guarded, now);
     report_suspended(guarded, now);
 }
@@ -374,7 +378,7 @@ static int wait_for_events(struct epoll_event *ready)
 static bool turn(void)
 {
     struct epoll_event ready[EVENTS];
-    struct guarded *lender, *sleeper, *starter;
+    struct guarded *lender, *sleeper, *starter, *holder;
     bool open = true;
     const int count = wait_for_events(ready);
     const int64_t now = monotonic_now();
@@ -397,6 +401,8 @@ static bool turn(void)
         listen_to_starts(starter, true);
         report_suspended(starter, now);
     }
+    while ((holder = guarded_next_holder()) != NULL)
+        (void)report(holder, "holds");
     for (int i = 0; i < count; i++)
         if (ready[i].data.u64 == FROM_BROKER)
             open = take_request();

@@ -211,19 +211,48 @@ holder_is_released() {
 @test "a SCHED_DEADLINE holder that gives back one of two locks has its own runtime and the lent ones" {
     broker_start
     company 0 1
-    lenders real gives-one
-    reserved holder "$EDF" "$HOLDER"
+    lenders real rests gives-one
     waiters_have "$SOON"
+    reserved holder "$EDF" "$HOLDER"
     eventually sleeps_in_pause "$(thread waiter-0)"
-    holder_had_at_most 800
+    sleeps_in_futex "$(thread waiter-1)"
+    holder_had_at_most 400
 }
 sleeps_in_pause() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; }
+
+@test "the same if the holder gives back the lock again and again" {
+    broker_start
+    company 0 1
+    lenders real rests again
+    waiters_have "$SOON"
+    reserved holder "$EDF" "$HOLDER"
+    for name in waiter-0 waiter-1; do eventually sleeps_in_futex "$(thread "$name")"; done
+    holder_had_at_most 400
+}
+
+# An event reports what the holder uses. Until the guard has this event, it looks at the holder 50 times a second.
+@test "a SCHED_DEADLINE holder that has given back its locks does not wake the guard" {
+    broker_start
+    lenders real rests gives-one gives-all
+    waiters_have "$SOON"
+    reserved holder "$EDF" "$HOLDER"
+    eventually sleeps_in_pause "$(thread waiter-0)"
+    eventually sleeps_in_pause "$(thread waiter-1)"
+    eventually is_quiet "$(helpers rtf-guard)"
+}
+# is_quiet PROCESS: nothing wakes the process for half a second.
+is_quiet() {
+    local before
+    before=$(grep ctxt_switches "/proc/$1/status")
+    sleep 0.5 # this time is measured
+    [ "$(grep ctxt_switches "/proc/$1/status")" = "$before" ]
+}
 
 # The kernel's report of the end of such a wait is the same as the report of its beginning.
 @test "SCHED_DEADLINE threads that have stopped waiting for a SCHED_DEADLINE holder are not suspended for lending" {
     broker_start
     lenders real gives-up
-    waiters_have "$SOON"
+    waiters_have '{"plugin": "EDF", "runtime": "20ms", "period": "200ms"}' # a timeout of 1 ms may be late
     reserved holder '{"plugin": "EDF", "runtime": "10ms", "period": "100ms"}' "$HOLDER"
     eventually has_thread gave-up-0
     eventually has_thread gave-up-1

@@ -11,6 +11,8 @@
  *     gives=N    the holder gives the locks back in turn, one every N us, and takes them again
  *     gives-one  the holder gives one of the locks back after 20 ms, and uses the CPU on. The waiter
  *                that gets the lock sleeps
+ *     gives-all  with gives-one: the holder gives the other lock back, too, and then sleeps
+ *     again      the holder gives this lock back after each 5 ms, and takes it again
  *     low        each waiter lowers its priority by one before it waits
  *     lowered    the mover lowers the priority of the waiters by one while they wait
  *     times-out  a timeout wakes each waiting thread after 1 ms. The holder has the only CPU of the
@@ -187,6 +189,13 @@ static void go_on(int number)
     signalled = 1;
 }
 
+static void give_and_sleep(int *lock)
+{
+    give(lock);
+    for (;;)
+        (void)pause();
+}
+
 static void hold(void)
 {
     const long gives = between_gifts();
@@ -215,6 +224,12 @@ static void hold(void)
         spin(gives > 0 ? gives : 1000);
         if (is_way("gives-one") && turns++ == 20)
             give(&shared->lock[0]);
+        if (is_way("again") && ++turns % 5 == 0) {
+            give(&shared->lock[0]);
+            take(&shared->lock[0]);
+        }
+        if (is_way("gives-all") && turns > 20)
+            give_and_sleep(&shared->lock[1]);
         if (gives > 0) {
             give(&shared->lock[i]);
             take(&shared->lock[i]);

@@ -1,6 +1,6 @@
 # Tests in C of code that only computes: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program links the
 # broker's objects that it needs. For objects that act on the world, test/unit has stubs. Needs cmocka.
-UNITS = timers units lent-ranks lock-limit lock-sweep wire program-file disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise timeline lateness scrub usage learn adapt-law slurm-request followed next-time $(REQUEST_UNITS) $(MUSE_UNITS)
+UNITS = timers units lent-ranks lock-limit lock-sweep wire program-file disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window overuse kernel-setting fair-queue scans plugin-lines nearest child-budget supervise timeline lateness scrub usage learn adapt-law slurm-request followed next-time $(REQUEST_UNITS) $(MUSE_UNITS)
 # Tests of whole requests. fakes.c compiles in the state machine. The wrapped functions are those of the kernel, the journal and the accounts.
 REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity thread-events execve recover
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish attach_given
@@ -43,7 +43,7 @@ $(B)/unit/adapt-law: $(call objects,libexec/learn/adapt-law.c)
 $(B)/unit/slurm-request: $(call objects,contrib/slurm/request.c)
 $(B)/unit/followed $(B)/unit/next-time: $(B)/libexec/front.a $(LIB)
 $(B)/unit/followed: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,keeper_start keeper_granted keeper_has_ended keeper_end)
-$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/overrun-window.c) Makefile test/unit/rules.mk
+$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/overrun-window.c libexec/guard/overuse.c) Makefile test/unit/rules.mk
 	@mkdir -p $(@D)
 	rm -f $@
 	$(AR) rcs $@ $(filter %.o,$^)

@@ -610,6 +610,25 @@ static void a_thread_that_the_guard_lost_is_guarded_again(void **state)
     assert_int_equal(guarded.count, before + 1);
 }
 
+static void the_cpu_time_of_a_deadline_thread_that_holds_a_lock_is_counted(void **state)
+{
+    (void)state;
+    struct reservation *reservation = has_thread("cam");
+    const int before = guarded.count;
+    reservation->attachment->guarded = true;
+    reservation->grant->plan.policy = POLICY_FIFO;
+    says(GUARD_HOLDS, 4711, 100);
+    assert_string_equal(helper_op, "apply");
+    reservation->grant->plan.policy = POLICY_DEADLINE;
+    says(GUARD_HOLDS, 4711, 100);
+    assert_string_equal(helper_op, "count");
+    const struct helper_event event = {.id = helper_order.id, .answer = HELPER_OK, .watch = 77};
+    thread_events_adjusted(&event);
+    assert_int_equal(guarded.count, before + 1);
+    assert_int_equal(guarded.event, 77);
+    assert_true(guarded.again);
+}
+
 static void a_thread_that_sleeps_before_the_guard_could_wake_it_is_attached_anew(void **state)
 {
     (void)state;
@@ -758,6 +777,7 @@ int main(void)
         with_fakes(the_guard_tells_of_a_suspended_thread_in_the_log),
         with_fakes(the_owner_is_told_of_a_loan_unless_an_answer_is_under_way),
         with_fakes(a_thread_that_the_guard_lost_is_guarded_again),
+        with_fakes(the_cpu_time_of_a_deadline_thread_that_holds_a_lock_is_counted),
         with_fakes(a_thread_that_sleeps_before_the_guard_could_wake_it_is_attached_anew),
         with_fakes(a_thread_that_is_being_detached_is_not_attached_anew),
         with_fakes(a_new_guard_hears_of_each_attached_thread),

@@ -126,6 +126,8 @@ void thread_events_guarded(const struct guard_event *event)
         tell_lent(attachment->reservation, event->times);
     } else if (event->news == GUARD_LOST)
         adjustments_guard_again(attachment->reservation);
+    else if (event->news == GUARD_HOLDS)
+        adjustments_count(attachment->reservation);
     else if (attachment->state == ATTACHMENT_IN_FORCE &&
              !request_is_detaching(attachment->reservation)) {
         attachment->only_awake = true;

@@ -45,6 +45,14 @@ void adjustments_guard_again(struct reservation *reservation)
         guard_begin(reservation->attachment, reservation->grant, -1, true);
 }
 
+void adjustments_count(struct reservation *reservation)
+{
+    if (!request_is_detaching(reservation) && !attachment_is_pending(reservation->attachment) &&
+        reservation->grant->plan.policy == POLICY_DEADLINE)
+        adjustments_expect(reservation, attach_count(reservation->attachment, reservation->grant),
+                           NULL);
+}
+
 bool is_adjusted(const struct attachment *attachment)
 {
     const struct adjustment *adjusting = adjustments;

@@ -30,6 +30,9 @@ void adjustments_watch(struct reservation *reservation);
  * example after a new guard has started. */
 void adjustments_guard_again(struct reservation *reservation);
 
+/* The guard needs an event that counts the CPU time of the SCHED_DEADLINE thread. */
+void adjustments_count(struct reservation *reservation);
+
 /* True: the helper has the order to apply the grant to this thread, and has not answered yet. */
 bool is_adjusted(const struct attachment *attachment);
 

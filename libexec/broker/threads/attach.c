@@ -210,6 +210,16 @@ uint64_t attach_budget(struct attachment *attachment, const struct grant *grant)
     return finish(message, attachment->pidfd);
 }
 
+uint64_t attach_count(const struct attachment *attachment, const struct grant *grant)
+{
+    static const uint64_t least =
+        1000; /* us: with less, the guard itself would use much CPU time */
+    const uint64_t both = 2 * cpu_in_mode(grant).runtime;
+    struct message *message = about("budget", attachment);
+    paragraph_add_number(helper_text(message), "budget", both > least ? both : least);
+    return finish(message, attachment->pidfd);
+}
+
 uint64_t attach_sweep(const struct attachment *attachment)
 {
     struct message *message = about("sweep", attachment);

@@ -34,6 +34,8 @@ uint64_t attach_watch(const struct attachment *attachment);
 /* Asks for a new perf event that reports when the runtime is used up, because the perf event that
  * came with the answer to apply, adjust or apply_again was lost. */
 uint64_t attach_budget(struct attachment *attachment, const struct grant *grant);
+/* Asks for an event that reports each two runtimes of a SCHED_DEADLINE thread. */
+uint64_t attach_count(const struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
 
 /* For given-extras.c: attach_give begins a message that gives the thread extras (extras.h) or takes

@@ -181,7 +181,8 @@ void guard_rise(void)
 static const char *const news_names[] = {[GUARD_SUSPENDED] = "suspended",
                                          [GUARD_LENT] = "lent",
                                          [GUARD_LOST] = "lost",
-                                         [GUARD_ASLEEP] = "asleep"};
+                                         [GUARD_ASLEEP] = "asleep",
+                                         [GUARD_HOLDS] = "holds"};
 enum { NEWS = sizeof news_names / sizeof news_names[0] };
 
 static void guard_take_news(const struct paragraph *said, const char *what)

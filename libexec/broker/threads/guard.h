@@ -17,8 +17,9 @@
 /* SUSPENDED: the thread has used up its runtime. LENT: the thread was suspended because it lent its
  * rank. LOST: the guard no longer guards the thread, so guard_begin has to be called again. ASLEEP:
  * the thread has to be attached again, because it was suspended, sleeps now, and can be real-time
- * only when it wakes. */
-enum guard_news { GUARD_SUSPENDED, GUARD_LENT, GUARD_LOST, GUARD_ASLEEP };
+ * only when it wakes. HOLDS: another thread waits for a lock of the SCHED_DEADLINE thread; the guard
+ * needs an event that counts its CPU time (attach_count). */
+enum guard_news { GUARD_SUSPENDED, GUARD_LENT, GUARD_LOST, GUARD_ASLEEP, GUARD_HOLDS };
 
 struct guard_event {
     enum guard_news news;
@@ -51,7 +52,7 @@ bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
 
 /* The guard guards the thread from here on. The function takes over `event`, the perf event that
  * reports when the runtime is used up (libexec/attach/task-events.h). event == -1: the thread is
- * SCHED_DEADLINE, and the guard only watches whether the thread lends its rank. again: an earlier
+ * SCHED_DEADLINE and holds no lock for which another waits, and the guard only watches whether the thread lends its rank. again: an earlier
  * guard guarded the thread, which may still be suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
