@@ -181,9 +181,8 @@ static struct attributes ordinary_like(const struct attributes *former)
  * (switched_from_dl; seen on Linux 6.18). When the kernel recomputes reserved bandwidth, it skips a
  * cpuset whose count is zero, and then grants the bandwidth of its threads a second time. To raise
  * the count, this function makes a child that has ended SCHED_DEADLINE. A count that is too high
- * does no harm. Cpusets of domains are removed together with their counts. The guard may not fork,
- * so the guard repairs nothing. */
-static void repair_cpuset_count(void)
+ * does no harm. Cpusets of domains are removed together with their counts. */
+void demote_repair(void)
 {
     /* SCHED_DEADLINE needs the CPUs of the whole domain; the kernel cuts this set to the CPUs that
      * exist */
@@ -238,8 +237,22 @@ bool demote_note_counted(uint64_t us)
     return counted_us > 0;
 }
 
-void demote_end(int pidfd)
+static void (*repair)(void) = demote_repair;
+
+void demote_repair_by(void (*other)(void))
 {
-    if (was_deadline && thread_has_ended(pidfd))
-        repair_cpuset_count();
+    repair = other;
+}
+
+/* A thread that is about to end has left its cpuset a moment before its pidfd reports the end. */
+static bool is_ending(pid_t tid)
+{
+    struct identity identity;
+    return !thread_look(tid, &identity) || identity.ended;
+}
+
+void demote_end(pid_t tid, int pidfd)
+{
+    if (was_deadline && (thread_has_ended(pidfd) || is_ending(tid)))
+        repair();
 }

@@ -11,9 +11,13 @@
 
 /* For each thread, call demote_begin before all other functions of this header, and demote_end
  * after them. pidfd: the thread's pidfd. If the thread has ended between the two calls, demote_end
- * repairs the kernel's count of SCHED_DEADLINE threads in its cpuset. */
+ * repairs the kernel's count of SCHED_DEADLINE threads in its cpuset. demote_repair: does this. A
+ * program that may not fork names another function first, which has another program call
+ * demote_repair. */
 void demote_begin(void);
-void demote_end(int pidfd);
+void demote_end(pid_t tid, int pidfd);
+void demote_repair(void);
+void demote_repair_by(void (*other)(void));
 
 /* The overrun of a thread: the CPU time that the thread has used beyond its runtime. The thread
  * pays the overrun back: the kernel postpones its next periods. The caller keeps this struct from

@@ -74,7 +74,7 @@ static int hold(const struct target *target, bool whole, struct identity *identi
 
 static void let_go(const struct target *target, int pidfd)
 {
-    demote_end(pidfd);
+    demote_end(target->tid, pidfd);
     if (pidfd != target->pidfd)
         close(pidfd);
 }

@@ -218,7 +218,6 @@ orphan() {
     done
 }
 
-is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 
 @test "66: the id was reused: a thread with another start time is not touched" {
     sleeper
@@ -360,7 +359,6 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 }
 
 account_is_below_zero() { with_debugfs grep -q 'total_bw *: -' /sys/kernel/debug/sched/debug; }
-count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_rt_runtime_us; }
 
 # The kernel counts a thread that was made ordinary with its runtime used up until the thread's period ends. If the kernel counts its sum anew
 # meanwhile, the sum does not include this thread; afterwards the kernel subtracts the thread's bandwidth from the sum all the same.
@@ -454,27 +452,6 @@ eventually_child() { eventually pgrep -P "$1"; }
     status=0
     "$DETACH" <"$WORK/former" 2>"$WORK/err" || status=$?
     [ "$status" -eq 66 ]
-}
-
-# The kernel's sum stays the same for a second. The kernel subtracts a thread that has ended, or was made ordinary, at the thread's 0-lag time:
-# a sum that was read earlier is then too large. No thread of the tests has a longer period.
-account_is_settled() {
-    local before
-    count_anew
-    before=$(taken)
-    sleep 1
-    [ "$(taken)" = "$before" ]
-}
-
-# is_counted TID: the kernel finds the thread, which becomes SCHED_DEADLINE, when the kernel counts anew what is taken. The kernel's sum may be
-# wrong already, by a thread of another test that ended while scheduling domains were made. So the kernel counts anew first.
-is_counted() {
-    eventually account_is_settled
-    chrt --deadline --sched-runtime 1000000 --sched-period 10000000 --pid 0 "$1"
-    local before
-    before=$(taken)
-    count_anew
-    [ "$(taken)" = "$before" ] || { echo "taken before: $before, and counted anew: $(taken)" >&2; return 1; }
 }
 
 # stopped_at CALL PROGRAM WORD...: starts the program, which stops at its first such call. $STOPPED is the program, $TRACER its tracer.

@@ -298,6 +298,28 @@ kernel() { "$RTF_STAGE/kernel-view" "$1"; }
 with_debugfs() { unshare --mount sh -c '[ -e /sys/kernel/debug/sched ] || mount -t debugfs none /sys/kernel/debug; exec "$@"' sh "$@"; }
 # taken: prints the sum of the bandwidth of SCHED_DEADLINE threads in the kernel.
 taken() { with_debugfs grep -m 1 total_bw /sys/kernel/debug/sched/debug; }
+count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_rt_runtime_us; }
+
+# The kernel's sum stays the same for a second. The kernel subtracts a thread that has ended, or was made ordinary, at the thread's 0-lag time:
+# a sum that was read earlier is then too large. No thread of the tests has a longer period.
+account_is_settled() {
+    local before
+    count_anew
+    before=$(taken)
+    sleep 1
+    [ "$(taken)" = "$before" ]
+}
+
+# is_counted TID: the kernel finds the thread, which becomes SCHED_DEADLINE, when the kernel counts anew what is taken. The kernel's sum may be
+# wrong already, by a thread of another test that ended while scheduling domains were made. So the kernel counts anew first.
+is_counted() {
+    eventually account_is_settled
+    chrt --deadline --sched-runtime 1000000 --sched-period 10000000 --pid 0 "$1"
+    local before
+    before=$(taken)
+    count_anew
+    [ "$(taken)" = "$before" ] || { echo "taken before: $before, and counted anew: $(taken)" >&2; return 1; }
+}
 
 is_policy() { [[ $(kernel "$1") == "$2 "* ]]; }
 
@@ -315,6 +337,7 @@ has_lock() { [ "$((0x$(od -An -tx4 -N4 "$1" 2>/dev/null | tr -d ' ' || :) & 0x3f
 
 # consumed TID: prints its CPU time in ms.
 consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
+is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
 
 # replaceable UID [COMMAND...]: starts a process of this user, $HOG, with two threads. The first thread sleeps. When $WORK/go exists, the second thread

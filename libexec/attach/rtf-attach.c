@@ -22,6 +22,8 @@
  *     op=loop    id [tid started_by] budget             only answer, with pid= and a descriptor of
  *                                                       cpu_budget_open, for this process; without
  *                                                       tid=: for the helper itself
+ *     op=repair  id                                     repair the kernel's count of SCHED_DEADLINE
+ *                                                       threads (demote.h)
  *     op=give    id tid started_by process + extras     give the thread its extras: give-extras.h
  *
  * Where domains are in use, apply, adjust and restore take group=, the cpuset group that the thread
@@ -62,6 +64,7 @@
 #include "cpuset-leaf.h"
 #include "cpuset-domains.h"
 #include "cpu-latency.h"
+#include "demote.h"
 #include "give-extras.h"
 #include "scheduling.h"
 #include "attach-once.h"
@@ -246,6 +249,10 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
         return serve_descriptor(request, reason);
     if (op != NULL && strcmp(op, "loop") == 0)
         return serve_loop(request, reason);
+    if (op != NULL && strcmp(op, "repair") == 0) {
+        demote_repair();
+        return APPLY_DONE;
+    }
     if (op != NULL && strcmp(op, "sweep") == 0)
         return serve_sweep(request, reason);
     if (op != NULL && strcmp(op, "give") == 0)

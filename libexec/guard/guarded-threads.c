@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "inheritance-events.h"
 #include "scheduling.h"
 #include "suspension.h"
 #include "tick.h"
@@ -141,9 +142,11 @@ struct guarded *guarded_next_holder(void)
     return guarded;
 }
 
+/* With PREEMPT_RT a thread that is lent SCHED_DEADLINE may keep the event from waking the guard, so the
+ * guard does not rely on the event. */
 bool guarded_is_counted(const struct guarded *guarded)
 {
-    return guarded->holds && guarded->event >= 0;
+    return guarded->holds && guarded->event >= 0 && !inheritance_events_may_fail();
 }
 
 static void count_overuse(struct guarded *guarded, int64_t now)

@@ -23,7 +23,8 @@
  *
  * The guard answers end, leave and rise, and each request that fails, with id= and answer=ok|no.
  * Unasked it sends event=suspended|lent|lost|asleep|holds tid= started_by= times= (how often), and
- * event=blind|beneath reason=, see report_unbounded_lending; and event=loop tid=.
+ * event=blind|beneath reason=, see report_unbounded_lending; event=loop tid=; and event=miscount: a
+ * thread has ended while the guard made it ordinary, and op=repair of rtf-attach is due.
  *
  * The guard is a program of its own, not part of the attach helper: in the middle of an attachment
  * the attach helper waits for the kernel, for up to tens of ms, and during this time a runaway
@@ -44,6 +45,7 @@
 #include "lending.h"
 #include "clock.h"
 #include "confine.h"
+#include "demote.h"
 #include "promotions.h"
 #include "guard-rank.h"
 #include "guarded-threads.h"
@@ -117,6 +119,22 @@ static bool report_unbounded_lending(const char *event, int error)
     paragraph_add(&output, "event", event);
     paragraph_add(&output, "reason", strerror(error));
     return send_out(&output);
+}
+
+static bool has_miscounted; /* the kernel's count of SCHED_DEADLINE threads may be too low */
+
+static void note_miscount(void)
+{
+    has_miscounted = true;
+}
+
+/* The guard may not fork, so another program repairs the kernel's count (demote.h). */
+static void report_miscount(void)
+{
+    static struct paragraph_output output;
+    paragraph_add(&output, "event", "miscount");
+    if (send_out(&output))
+        has_miscounted = false;
 }
 
 static void rise(void)
@@ -403,6 +421,8 @@ static bool turn(void)
     }
     while ((holder = guarded_next_holder()) != NULL)
         (void)report(holder, "holds");
+    if (has_miscounted)
+        report_miscount();
     for (int i = 0; i < count; i++)
         if (ready[i].data.u64 == FROM_BROKER)
             open = take_request();
@@ -485,6 +505,7 @@ int main(int argc, char **argv)
     }
     if (argv[3][0] == '\0')
         CPU_ZERO(&domains);
+    demote_repair_by(note_miscount);
     guard_rank_begin(&domains);
     if (argc == 5)
         hierarchy = process_groups_open();

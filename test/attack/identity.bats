@@ -36,7 +36,6 @@ all_told() {
     eventually said_line $((lines + 1))
 }
 
-is_zombie() { [ "$(cut -d ' ' -f 3 "/proc/$1/stat")" = Z ]; }
 execed() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "${2:-sleep}" ]; }
 is_not_attached() { [ "$(field .thread "$(cat "$SPECS/$ALICE/$1.verdict")")" = null ]; }
 has_thread() { [ "$(field .thread.tid "$(cat "$SPECS/$ALICE/$1.verdict")")" = "$2" ]; }

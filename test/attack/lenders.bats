@@ -260,6 +260,34 @@ is_quiet() {
     no grep 'waited for a lock, the holder' "$EVENTS"
 }
 
+# The guard is stopped between its look at the thread and its calls that make the thread ordinary. Meanwhile the thread ends, and remains a zombie,
+# because nobody waits for it. The kernel then counts one thread too few (lib/demote.c), and later grants bandwidth twice.
+# bats test_tags=machine
+@test "a thread that ends while the guard makes it ordinary leaves the kernel's number of SCHED_DEADLINE threads as it was" {
+    sleeper
+    is_counted "$SLEEPER"
+    chrt --other --pid 0 "$SLEEPER"
+    count_anew
+    broker_start
+    lenders real rests gives-one takes
+    waiters_have "$SOON"
+    reserved holder "$EDF" "$HOLDER"
+    for name in waiter-0 waiter-1; do eventually sleeps_in_pause "$(thread "$name")"; done
+    eventually sleeps_in_futex "$HOLDER" # in each period, the guard makes it ordinary
+    guard=$(helpers rtf-guard)
+    strace -o "$WORK/trace" -e trace=getpriority -e inject=getpriority:signal=STOP:when=1 -p "$guard" 2>/dev/null 3>&- &
+    tracer=$!
+    echo "$tracer" >>"$WORK/pids"
+    eventually grep -qs 'stopped by SIGSTOP' "$WORK/trace"
+    kill -KILL "$HOLDER"
+    eventually is_zombie "$HOLDER"
+    kill -CONT "$guard"
+    eventually test ! -e "$SPECS/$ALICE/holder.tid"
+    kill "$tracer"
+    broker_stop TERM # its guard is a SCHED_DEADLINE thread, too
+    is_counted "$SLEEPER"
+}
+
 # The waiters are members of the process, the holder is not.
 # bats test_tags=turn:2
 @test "members of a process with one runtime that lower their priority lend no more" {
@@ -289,12 +317,12 @@ is_quiet() {
 @test "two threads that boost a thousand threads at once, in two chains, lend no more" {
     cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/chains" "$BATS_TEST_DIRNAME/chains.c"
     broker_start
-    company 0 1
     guard=$(helpers rtf-guard)
     become $ALICE nice -n 19 "$WORK/chains" 600 3>&- &
     LENDERS=$!
     echo "$LENDERS" >>"$WORK/pids"
     eventually has_thread ready
+    company 0 1 # not earlier: the threads have to be ready in time
     waiters_have "$FIFO"
     before=$(used_by "$LENDERS") cost=$(used_by "$guard")
     sleep $((2 * PATIENCE)) # this time is measured

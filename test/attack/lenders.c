@@ -12,6 +12,8 @@
  *     gives-one  the holder gives one of the locks back after 20 ms, and uses the CPU on. The waiter
  *                that gets the lock sleeps
  *     gives-all  with gives-one: the holder gives the other lock back, too, and then sleeps
+ *     takes      with gives-one: the holder gives the other lock back, too. Then the holder waits
+ *                for the first lock, and the waiters sleep
  *     again      the holder gives this lock back after each 5 ms, and takes it again
  *     low        each waiter lowers its priority by one before it waits
  *     lowered    the mover lowers the priority of the waiters by one while they wait
@@ -224,6 +226,11 @@ static void hold(void)
         spin(gives > 0 ? gives : 1000);
         if (is_way("gives-one") && turns++ == 20)
             give(&shared->lock[0]);
+        if (is_way("takes") && turns > 20) {
+            give(&shared->lock[1]);
+            (void)usleep(20000); /* a thread of a higher rank takes a lock before a woken waiter */
+            take(&shared->lock[0]);
+        }
         if (is_way("again") && ++turns % 5 == 0) {
             give(&shared->lock[0]);
             take(&shared->lock[0]);

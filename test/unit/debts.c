@@ -508,6 +508,39 @@ static void owe_a_share(void)
     released(reservation); /* 0.3 of a CPU become free */
 }
 
+static void a_refusal_waits_for_the_first_debts_that_are_enough(void **state)
+{
+    (void)state;
+    struct reservation *big = reservation_find(&other_user, "big", true),
+                       *soon = granted(&user, "soon", new_grant(EDF, 1, 20000, 100000, 0));
+    has_waited = NULL;
+    attached(soon);
+    owe_a_share();  /* 0.3 of CPU 0, for a second */
+    released(soon); /* 0.2 of CPU 1, for 0.1 s */
+    struct request *request = request_begin(big, CREATE);
+    request->refusals.no.plugin = EDF;
+    request->spec = (struct spec){.runtime = 200000, .period = S};
+    const int64_t last = debt_last(false), first = debt_enough(false, 200000000);
+    assert_true(first <= clock_now + 200 * MS);
+    assert_int_equal(debt_enough(false, 200000001), last);
+    assert_true(zero_lag_wait_may_help(request));
+    clock_to(first + 1);
+    assert_ptr_equal(has_waited, request);
+    /* the plugin refuses again, because CPU 0 is the CPU that matters */
+    has_waited = NULL;
+    assert_true(zero_lag_wait_may_help(request));
+    clock_to(last);
+    assert_null(has_waited);
+    clock_to(last + 1);
+    assert_ptr_equal(has_waited, request);
+    owe_a_share();
+    assert_false(zero_lag_wait_may_help(request));
+    request_drop(request);
+    clock_to(clock_now + 5000 * MS);
+    reservation_forget(big);
+    all_is_paid_back();
+}
+
 static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
 {
     (void)state;
@@ -529,6 +562,7 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     owe_a_share();
     assert_false(zero_lag_wait_may_help(request)); /* the request has waited */
     request->wait.patient = false;
+    request->wait.debts_until = 0;
     /* the quotas of all users: the debt is charged to them, too */
     request->refusals.no.plugin = -1;
     assert_true(zero_lag_wait_may_help(request));
@@ -762,6 +796,7 @@ int main(void)
         cmocka_unit_test(the_kernels_last_is_remembered),
         cmocka_unit_test(requests_wait_and_come_back_in_the_order_of_their_times),
         cmocka_unit_test(who_changes_his_mind_while_he_waits_is_not_kept),
+        cmocka_unit_test(a_refusal_waits_for_the_first_debts_that_are_enough),
         cmocka_unit_test(a_refusal_waits_once_and_only_for_what_would_be_enough),
         cmocka_unit_test(new_rules_forget_what_rests_in_quotas_and_nothing_else),
         cmocka_unit_test(a_restarted_plugin_hears_of_what_rests),

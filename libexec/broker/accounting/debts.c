@@ -367,6 +367,44 @@ int64_t debt_last(bool by_quota)
     return by_quota ? debts.in_quotas.last : debts.all.last;
 }
 
+/* A debt, and when it is paid back. */
+struct end {
+    int64_t at;
+    uint64_t utilization;
+};
+
+static int by_time(const void *one, const void *other)
+{
+    const int64_t a = ((const struct end *)one)->at, b = ((const struct end *)other)->at;
+    return (a > b) - (a < b);
+}
+
+static size_t ends_of(bool by_quota, struct end *ends)
+{
+    size_t count = 0;
+    for (const struct debt *debt = debts.by_task; debt != NULL; debt = debt->hh.next)
+        if (!by_quota || debt->grant.charge.count != 0)
+            ends[count++] = (struct end){debt->paid_back.at, debt->grant.utilization};
+    return count;
+}
+
+int64_t debt_enough(bool by_quota, uint64_t utilization)
+{
+    enum { MOST = 1024 }; /* a refusal looks at no more debts */
+    uint64_t sum = 0;
+    size_t i = 0;
+    if (debt_count() > MOST)
+        return debt_last(by_quota);
+    struct end *ends = allocate(MOST * sizeof *ends);
+    const size_t count = ends_of(by_quota, ends);
+    qsort(ends, count, sizeof *ends, by_time);
+    while (i < count && (sum += ends[i].utilization) < utilization)
+        i++;
+    const int64_t at = i < count ? ends[i].at : debt_last(by_quota);
+    free(ends);
+    return at;
+}
+
 static uint64_t charged_to(const struct debt *debt, const struct counter *counter)
 {
     for (int i = 0; i < debt->grant.charge.count; i++)

@@ -55,9 +55,11 @@ struct grant *debt_grant(uint64_t task);
 
 /* debt_sum returns the utilization of all debts together. by_quota: only the debts that are charged
  * to counters of rules (acl.h) count. debt_last returns a time when all debts of this sum are paid
- * back. */
+ * back; debt_enough returns a time when debts with this much utilization are paid back, no later
+ * than debt_last. */
 uint64_t debt_sum(bool by_quota);
 int64_t debt_last(bool by_quota);
+int64_t debt_enough(bool by_quota, uint64_t utilization);
 
 /* Returns the part of debt_sum that is charged to this counter, or, if counter is NULL, that
  * belongs to this plugin. *until: the time when all of this part is paid back. Slow, because it

@@ -200,8 +200,11 @@ struct activation {
 struct wait {
     struct timer timer;
     bool has_said_so; /* a verdict has told the owner of the wait */
-    /* the request has waited once for capacity that other reservations were giving back */
+    /* the request waits no more for capacity that other reservations are giving back */
     bool patient;
+    /* the time when all debts are paid back that were there at the request's first wait, ns; 0: the
+     * request has not waited for debts yet */
+    int64_t debts_until;
     int moments; /* how often the request has waited for requests of other reservations */
 };
 

@@ -49,13 +49,20 @@ static uint64_t missing(const struct request *request)
  * hostile user could delay the request again and again by giving back small parts. */
 bool zero_lag_wait_may_help(struct request *request)
 {
+    struct wait *wait = &request->wait;
     uint64_t needed = missing(request);
     bool by_quota = request->refusals.no.plugin < 0;
-    if (request->wait.patient || needed == 0 || debt_sum(by_quota) < needed)
+    if (wait->patient || needed == 0 || debt_sum(by_quota) < needed)
         return false;
-    request->wait.patient = true;
     /* + 1: the timer that ends the debt must come first */
-    wait_until(request, debt_last(by_quota) + 1);
+    const int64_t soonest = debt_enough(by_quota, needed) + 1;
+    const bool is_first = wait->debts_until == 0;
+    if (is_first)
+        wait->debts_until = debt_last(by_quota) + 1;
+    wait->patient = !is_first || soonest >= wait->debts_until;
+    if (wait->debts_until <= monotonic_now())
+        return false;
+    wait_until(request, wait->patient ? wait->debts_until : soonest);
     return true;
 }
 

@@ -15,7 +15,10 @@ void zero_lag_wait_prepare(void (*whom)(struct request *request));
 bool zero_lag_wait_begin(struct request *request);
 
 /* True: debts of other reservations end soon. Then the refused request may be granted, so it waits
- * until then. Each request waits for this reason only once. */
+ * until then. The first wait ends when the debts that are paid back by then cover the utilization
+ * that the request lacks. If this was not enough, for example because the debts were on other CPUs,
+ * a second wait ends when all debts are paid back that were there at the first wait. No request
+ * waits for this reason a third time. */
 bool zero_lag_wait_may_help(struct request *request);
 
 /* Makes the request wait for 10 ms, because other requests are about to give capacity back; then

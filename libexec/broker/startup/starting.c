@@ -113,7 +113,8 @@ static void attach_helper_is_new(void)
 static void prepare_children(const struct options *options)
 {
     static const struct guard_listener of_guard = {.news = thread_events_guarded,
-                                                   .is_new = guard_is_new};
+                                                   .is_new = guard_is_new,
+                                                   .miscount = attach_repair};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     supervise_log_to(log_program);
     if (!dispatch_prepare())

@@ -229,6 +229,11 @@ uint64_t attach_sweep(const struct attachment *attachment)
     return finish(message, attachment->pidfd);
 }
 
+void attach_repair(void)
+{
+    (void)finish(attach_message("repair"), -1);
+}
+
 struct message *attach_give(const struct attachment *attachment)
 {
     return about("give", attachment);

@@ -38,6 +38,9 @@ uint64_t attach_budget(struct attachment *attachment, const struct grant *grant)
 uint64_t attach_count(const struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
 
+/* Repairs the kernel's count of SCHED_DEADLINE threads (lib/demote.h). No answer is expected. */
+void attach_repair(void);
+
 /* For given-extras.c: attach_give begins a message that gives the thread extras (extras.h) or takes
  * them back. The caller adds lines to the text. attach_given sends the message. */
 struct message *attach_give(const struct attachment *attachment);

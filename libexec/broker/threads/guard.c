@@ -222,6 +222,8 @@ static bool guard_on_message(struct program *program, const struct paragraph *sa
             "warning",
             "process %.10s of rtf was ordinary for a moment, because it had used a CPU for a second without a pause",
             paragraph_get(said, "tid"));
+    else if (what != NULL && strcmp(what, "miscount") == 0)
+        guard.listener->miscount();
     else if (what != NULL)
         guard_take_news(said, what);
     else if (answer != NULL) {

@@ -29,10 +29,12 @@ struct guard_event {
 };
 
 /* The functions that receive events. news is called for each event. is_new is called when a new
- * guard has started, because guard_begin then has to be called again for all threads. */
+ * guard has started, because guard_begin then has to be called again for all threads. miscount is
+ * called when attach_repair is due, because a thread has ended while the guard made it ordinary. */
 struct guard_listener {
     void (*news)(const struct guard_event *event);
     void (*is_new)(void);
+    void (*miscount)(void);
 };
 
 /* Tells the launcher about the guard. Call this before the launcher is forked. */
