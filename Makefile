@@ -58,7 +58,7 @@ FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr net disk
 # rtf muse: a command in sh, and programs of its own in the room libexec/muse.
 MUSE     = analyse run
-MUSE_SH  = report sweep
+MUSE_SH  = report supply-word sweep
 MAN      := $(notdir $(basename $(wildcard man/*.scd)))
 
 # Slurm's headers are seldom here, so only `make slurm` needs them (contrib/slurm).

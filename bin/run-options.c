@@ -195,7 +195,8 @@ static bool claims_no_cpu(const json_t *spec)
                                          "nice",    "clamp", NULL};
     static const char *const cpu[] = {"runtime",  "desired_runtime",  "period",
                                       "deadline", "priority",         "plugin",
-                                      "cpus",     "ignore_admission", NULL};
+                                      "cpus",     "ignore_admission", "blocking",
+                                      NULL};
     return has_any(spec, others) && !has_any(spec, cpu);
 }
 

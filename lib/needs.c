@@ -54,7 +54,7 @@ static bool is_one_of(const char *word, const char *const *words)
 static bool is_time(const char *key)
 {
     static const char *const times[] = {"runtime", "period",      "deadline", "desired_runtime",
-                                        "expires", "cpu_latency", NULL};
+                                        "expires", "cpu_latency", "blocking", NULL};
     return is_one_of(key, times);
 }
 

@@ -23,6 +23,7 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     spec_add_mode(output, spec);
     paragraph_add_stated(output, "period", spec->period);
     paragraph_add_stated(output, "deadline", spec->deadline);
+    paragraph_add_stated(output, "blocking", spec->blocking);
     paragraph_add_stated(output, "priority", (uint64_t)spec->priority);
     paragraph_add_stated(output, "importance", (uint64_t)spec->importance);
     paragraph_add_stated(output, "weight", (uint64_t)spec->weight);
@@ -110,6 +111,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !spec_get_mode(paragraph, spec) ||
         !get_number(paragraph, "period", TIME_MAX, &spec->period) ||
         !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
+        !get_number(paragraph, "blocking", TIME_MAX, &spec->blocking) ||
         (cpus != NULL && !spec_take_cpus(spec, cpus)) ||
         !get_number(paragraph, "expires", TIME_MAX, &spec->expires) ||
         !get_number(paragraph, "priority", PRIORITY_MAX, &priority) ||

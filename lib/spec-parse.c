@@ -175,6 +175,7 @@ static const struct {
     {"period", take_time, offsetof(struct spec, period)},
     {"deadline", take_time, offsetof(struct spec, deadline)},
     {"desired_runtime", take_time, offsetof(struct spec, desired_runtime)},
+    {"blocking", take_time, offsetof(struct spec, blocking)},
     {"priority", take_priority, offsetof(struct spec, priority)},
     {"importance", take_importance, offsetof(struct spec, importance)},
     {"weight", take_weight, offsetof(struct spec, weight)},

@@ -21,8 +21,8 @@ bool spec_claims_cpu(const struct spec *spec)
 {
     return (spec->claims == NULL && !extras_any(&spec->extras)) || spec->runtime != 0 ||
            spec->desired_runtime != 0 || spec->period != 0 || spec->deadline != 0 ||
-           spec->priority != 0 || spec->plugin != NULL || spec->ignore_admission ||
-           spec->cpus != NULL;
+           spec->blocking != 0 || spec->priority != 0 || spec->plugin != NULL ||
+           spec->ignore_admission || spec->cpus != NULL;
 }
 
 uint64_t spec_least_runtime(const struct spec *spec)
@@ -79,6 +79,22 @@ struct spec spec_copy(const struct spec *spec)
     return copy;
 }
 
+/* NULL: valid; else the wrong key. */
+static const char *blocking_fault(const struct spec *spec, uint64_t window, const char *bound,
+                                  char why[static REASON_BYTES])
+{
+    if (spec->blocking == 0)
+        return NULL;
+    if (spec->runtime == 0)
+        fault_in(why, REASON_BYTES, "needs the key \"runtime\" beside it");
+    else if (window != 0 && spec->blocking > window)
+        fault_in(why, REASON_BYTES, "must not exceed the %s: %lluus against %lluus", bound,
+                 (unsigned long long)spec->blocking, (unsigned long long)window);
+    else
+        return NULL;
+    return "blocking";
+}
+
 const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES])
 {
     uint64_t window = spec_window(spec);
@@ -106,7 +122,7 @@ const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES
         return "attach";
     }
     if (spec->desired_runtime == 0)
-        return NULL;
+        return blocking_fault(spec, window, bound, why);
     if (spec->runtime == 0)
         fault_in(why, REASON_BYTES, "needs the key \"runtime\" beside it");
     else if (spec->desired_runtime < spec->runtime)
@@ -116,6 +132,6 @@ const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES
         fault_in(why, REASON_BYTES, "must not exceed the %s: %lluus against %lluus", bound,
                  (unsigned long long)spec->desired_runtime, (unsigned long long)window);
     else
-        return NULL;
+        return blocking_fault(spec, window, bound, why);
     return "desired_runtime";
 }

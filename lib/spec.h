@@ -35,6 +35,7 @@ struct mode {
 
 struct spec {
     uint64_t runtime, desired_runtime, period, deadline;
+    uint64_t blocking; /* us: how long threads of lower rank delay one job; 0: not stated */
     struct mode *mode; /* NULL: no modes */
     cpu_set_t *cpus;   /* the allowed CPUs; NULL: any */
     uint64_t expires;  /* us after the last write or touch; 0: the spec does not expire */

@@ -34,7 +34,7 @@ struct timing request_timing(const struct request *request, uint64_t runtime)
         return (struct timing){.owner = request->owner};
     uint64_t deadline =
         request->deadline > 0 ? least(request->deadline, request->period) : request->period;
-    return (struct timing){runtime, request->period, deadline, request->owner};
+    return (struct timing){runtime, request->period, deadline, request->owner, request->blocking};
 }
 
 static void take(struct books *books, struct share *share, int place, uint32_t weight,

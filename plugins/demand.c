@@ -6,13 +6,15 @@
 /* number of bits after the point in a utilization; C < 2^32, so C << 32 does not overflow */
 enum { UNIT_BITS = 32 };
 
-/* Returns an upper bound, rounded up, of all t with h(t) + blocking > t, where h(t) is the demand
- * (demand.h). The bound is (sum of (T - D) C/T, plus blocking) / (1 - U). It holds because a task
- * has at most (t - D)/T + 1 jobs in h(t). NEVER: U is too close to 1. */
-static uint64_t bound_by_utilization(const struct set_task *task, size_t count, uint64_t blocking)
+/* Returns an upper bound, rounded up, of all t with h(t) + blocking > alpha (t - delta), where h(t)
+ * is the demand (demand.h). The bound is (sum of (T - D) C/T, plus blocking, plus alpha delta) /
+ * (alpha - U). It holds because a task has at most (t - D)/T + 1 jobs in h(t). NEVER: U is too close
+ * to alpha. */
+static uint64_t bound_by_utilization(const struct set_task *task, size_t count,
+                                     struct conditions conditions)
 {
-    const uint64_t one = UINT64_C(1) << UNIT_BITS;
-    uint64_t used = 0, excess = blocking;
+    const uint64_t alpha = (conditions.supply.alpha << UNIT_BITS) / ONE_CPU;
+    uint64_t used = 0, excess = conditions.blocking + conditions.supply.delta;
     for (size_t i = 0; i < count; i++) {
         struct timing own = task[i].timing;
         used += ((own.runtime << UNIT_BITS) + own.period - 1) / own.period;
@@ -20,25 +22,28 @@ static uint64_t bound_by_utilization(const struct set_task *task, size_t count, 
     }
     if (excess == 0)
         return 0;
-    if (used >= one)
+    if (used >= alpha)
         return NEVER;
-    unsigned __int128 bound = ((unsigned __int128)excess << UNIT_BITS) / (one - used) + 1;
+    unsigned __int128 bound = ((unsigned __int128)excess << UNIT_BITS) / (alpha - used) + 1;
     return bound < NEVER ? (uint64_t)bound : NEVER;
 }
 
-/* Returns another upper bound of all t with h(t) + blocking > t: the end of the first busy period,
- * if all tasks and the blocking begin at the same time. Returns `bound` if the busy period is not
- * shorter, or is not found within half of the steps. */
-static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, uint64_t blocking,
-                                     uint64_t bound, uint64_t *steps)
+/* Returns another bound: the end of the first busy period, if all tasks and the blocking begin at
+ * the same time. The CPU surely gives the work of the busy period within its length. So if a job
+ * misses its deadline d, the last instant before d at which no job due by d was pending is less than
+ * this length before d. Returns `bound` if the busy period is not shorter, or is not found within
+ * half of the steps. */
+static uint64_t bound_by_busy_period(const struct set_task *task, size_t count,
+                                     struct conditions conditions, uint64_t bound, uint64_t *steps)
 {
     uint64_t half = *steps / 2, left = half, length = 0, next = 1;
     while (next > length && next < bound && spend(&left, count)) {
         length = next;
-        next = blocking;
+        uint64_t work = conditions.blocking;
         for (size_t i = 0; i < count; i++)
-            next += (length + task[i].timing.period - 1) / task[i].timing.period *
+            work += (length + task[i].timing.period - 1) / task[i].timing.period *
                     task[i].timing.runtime;
+        next = supplied_after(&conditions.supply, work);
     }
     *steps -= half - left;
     return next <= length ? next : bound;
@@ -76,9 +81,19 @@ static uint64_t taken_by_others(const struct set_task *task, size_t count, uint6
     return most;
 }
 
+/* Returns the largest blocking time of the tasks with a deadline within t. */
+static uint64_t most_blocking(const struct set_task *task, size_t count, uint64_t t)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (task[i].timing.deadline <= t && task[i].timing.blocking > most)
+            most = task[i].timing.blocking;
+    return most;
+}
+
 static uint64_t demand(const struct set_task *task, size_t count, uint64_t t)
 {
-    uint64_t sum = taken_by_others(task, count, t);
+    uint64_t sum = taken_by_others(task, count, t) + most_blocking(task, count, t);
     for (size_t i = 0; i < count; i++)
         if (task[i].timing.deadline <= t)
             sum += ((t - task[i].timing.deadline) / task[i].timing.period + 1) *
@@ -100,11 +115,14 @@ static uint64_t last_deadline_before(const struct set_task *task, size_t count, 
     return last;
 }
 
+/* Returns the shortest deadline that is tested. An interval in which only the fair server is due
+ * needs no test if the server's deadline is not tested. */
 static uint64_t first_deadline(const struct set_task *task, size_t count)
 {
     uint64_t first = NEVER;
     for (size_t i = 0; i < count; i++)
-        first = task[i].timing.deadline < first ? task[i].timing.deadline : first;
+        if (task[i].level != LEVEL_SERVER && task[i].timing.deadline < first)
+            first = task[i].timing.deadline;
     return first;
 }
 
@@ -126,29 +144,42 @@ static struct extra extra_of(const struct set_task *task, size_t count)
     return users > 1 ? extra : (struct extra){0};
 }
 
-/* Checks the deadlines from the bound downwards. The demand h(t) never falls as t grows. So if h(t)
- * = s < t, no task misses a deadline in [s, t], and the search goes on at s. */
-enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking,
-                         uint64_t *steps)
+/* Checks the deadlines from the bound downwards. Let s be the time after which the CPU has surely
+ * given the demand h(t) and the blocking. The demand never falls as t grows. So if s < t, no task
+ * misses a deadline in [s, t], and the search goes on at s. */
+static enum outcome check_deadlines(const struct set_task *task, size_t count,
+                                    struct conditions conditions, uint64_t bound, bool is_dearer,
+                                    uint64_t *steps)
 {
-    int full = compare_utilization(task, count, ONE_CPU);
-    const struct extra extra = extra_of(task, count);
-    if (full > 0 || (full == 0 && blocking + extra.overruns > 0))
-        /* with U = 1, h(hyperperiod) = hyperperiod, so no time is left for blocking and overruns */
-        return TOO_MUCH;
-    uint64_t first = first_deadline(task, count);
-    uint64_t bound = bound_by_utilization(task, count, blocking + extra.overruns + extra.runtimes);
-    bound = bound_by_busy_period(task, count, blocking + extra.overruns, bound, steps);
-    if (bound == NEVER)
-        return TOO_COMPLEX;
+    const uint64_t first = first_deadline(task, count);
     uint64_t t = last_deadline_before(task, count, bound);
     while (t >= first) {
-        if (!spend(steps, extra.overruns > 0 ? 3 * count : count))
+        if (!spend(steps, is_dearer ? 3 * count : count))
             return TOO_COMPLEX;
-        uint64_t needed = demand(task, count, t) + blocking;
+        uint64_t work = demand(task, count, t) + conditions.blocking;
+        uint64_t needed = supplied_after(&conditions.supply, work);
         if (needed > t)
             return TOO_MUCH;
         t = needed < t ? needed : last_deadline_before(task, count, t);
     }
     return FITS;
+}
+
+enum outcome demand_fits(const struct set_task *task, size_t count, struct conditions conditions,
+                         uint64_t *steps)
+{
+    int full = compare_utilization(task, count, conditions.supply.alpha);
+    const struct extra extra = extra_of(task, count);
+    const uint64_t blocking = conditions.blocking + most_blocking(task, count, NEVER);
+    const uint64_t delays = blocking + conditions.supply.delta + extra.overruns;
+    if (full > 0 || (full == 0 && delays > 0))
+        /* with U = alpha, h(hyperperiod) = alpha hyperperiod, so no time is left for delays */
+        return TOO_MUCH;
+    struct conditions with_overruns = {blocking + extra.overruns, conditions.supply};
+    struct conditions with_extra = {with_overruns.blocking + extra.runtimes, conditions.supply};
+    uint64_t bound = bound_by_utilization(task, count, with_extra);
+    bound = bound_by_busy_period(task, count, with_overruns, bound, steps);
+    if (bound == NEVER)
+        return TOO_COMPLEX;
+    return check_deadlines(task, count, conditions, bound, extra.overruns > 0, steps);
 }

@@ -221,6 +221,8 @@ static bool is_possible(const struct request *request, struct paragraph_output *
                      "the deadline is %" PRIu64
                      "us, SCHED_DEADLINE allows up to the period, %" PRIu64 "us",
                      request->deadline, request->period);
+    else if (request->blocking > 0 && edf.admission != DEMAND)
+        answer_never(out, "does not count blocking times: only admission=demand does");
     else if (request->period < edf.period_min || request->period > edf.period_max)
         answer_never(out,
                      "the period is %" PRIu64 "us, the kernel allows %" PRIu64 "us to %" PRIu64

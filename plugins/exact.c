@@ -1,16 +1,41 @@
 #include "exact.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "tick-overruns.h"
 
 enum { FAIR_SERVER = 50000 }; /* us per second: the kernel's default from Linux 6.12 on */
+
+/* The value of supply=, and a part of a sentence that names this value: "" for a whole CPU. */
+static struct supply supply = {ONE_CPU, 0};
+static char with_supply[64];
+
+const char *exact_take_supply(const char *value)
+{
+    char share[16] = "";
+    const char *comma = strchr(value, ',');
+    if (comma != NULL && (size_t)(comma - value) < sizeof share)
+        memcpy(share, value, (size_t)(comma - value));
+    if (!parse_utilization(share, &supply.alpha) || supply.alpha == 0 || supply.alpha > ONE_CPU ||
+        !parse_time_or_none(comma + 1, &supply.delta))
+        return "must be ALPHA,DELTA: a share of a CPU above 0 and up to 1, and a time, such as "
+               "0.95,5ms";
+    if (!is_whole(&supply))
+        snprintf(with_supply, sizeof with_supply, " with supply=%.40s", value);
+    return NULL;
+}
 
 const char *exact_setup(struct exact *exact, bool is_exact)
 {
     bool given = exact->blocking != TIME_UNSET || exact->fair_server != TIME_UNSET;
     exact->blocking = exact->blocking == TIME_UNSET ? 0 : exact->blocking;
     exact->fair_server = exact->fair_server == TIME_UNSET ? FAIR_SERVER : exact->fair_server;
+    exact->supply = supply;
+    if (!is_exact && !is_whole(&supply))
+        return "a supply= below a whole CPU needs an exact test: admission=demand of edf, or "
+               "admission=rta of rm";
     return given && !is_exact ? "blocking= and fair_server= need an exact test" : NULL;
 }
 
@@ -82,11 +107,11 @@ static enum outcome test(const struct exact *exact, const struct task_set *set, 
     size_t count = set->count;
     if (compare_utilization(task, count, exact->limit) > 0)
         return TOO_MUCH;
-    if (fair_server_acts(task, count, exact->fair_server)) {
+    if (fair_server_acts(task, count, exact->fair_server, &exact->supply)) {
         task--;
         count++;
     }
-    return exact->test(task, count, exact->blocking, steps);
+    return exact->test(task, count, (struct conditions){exact->blocking, exact->supply}, steps);
 }
 
 static enum outcome test_with(const struct exact *exact, struct probe *probe, uint64_t runtime,
@@ -94,7 +119,7 @@ static enum outcome test_with(const struct exact *exact, struct probe *probe, ui
 {
     uint64_t given = least(*steps, TEST_STEPS), left = given;
     probe->asked->timing.runtime = runtime;
-    probe->set.task[0] = fair_server_task(exact->fair_server);
+    probe->set.task[0] = fair_server_task(exact->fair_server, &exact->supply);
     enum outcome outcome =
         spend(&left, probe->set.count) ? test(exact, &probe->set, &left) : TOO_COMPLEX;
     *steps -= given - left;
@@ -262,17 +287,17 @@ void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
 {
     if (fits_nowhere(exact, timing))
         answer_never(out,
-                     "by the %s, the task does not fit even on an empty CPU: %" PRIu64
+                     "by the %s%s, the task does not fit even on an empty CPU: %" PRIu64
                      "us in %" PRIu64 "us",
-                     exact->name, timing->runtime, timing->deadline);
+                     exact->name, with_supply, timing->runtime, timing->deadline);
     else if (why->outcome != TOO_MUCH)
         refuse_test(exact, why, out);
     else if (nearest > 0)
-        answer_no(out, "by the %s, a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked",
-                  exact->name, nearest, timing->runtime);
+        answer_no(out, "by the %s%s, a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked",
+                  exact->name, with_supply, nearest, timing->runtime);
     else
-        answer_no(out, "by the %s, no CPU can run the task beside the other tasks there",
-                  exact->name);
+        answer_no(out, "by the %s%s, no CPU can run the task beside the other tasks there",
+                  exact->name, with_supply);
 }
 
 /* ---- Other plugins' tasks ---- */
@@ -348,7 +373,7 @@ bool exact_judge(const struct exact *exact, const struct request *request,
     else if (why.outcome != TOO_MUCH)
         refuse_test(exact, &why, out);
     else
-        answer_no(out, "by the %s, tasks on %s would miss deadlines", exact->name,
+        answer_no(out, "by the %s%s, tasks on %s would miss deadlines", exact->name, with_supply,
                   cpu_name(&exact->books->cpus, why.cpu, name));
     if (candidate.timing.period != 0)
         answer_nearest(out, nearest_load(exact, request, &candidate));

@@ -20,9 +20,10 @@ struct exact {
     const char *word;               /* "admission=demand" */
     uint64_t limit;                 /* the limit of the sum of C/T, in billionths */
     uint64_t blocking, fair_server; /* us, see plugins.conf(5) */
+    struct supply supply;           /* the word supply= */
     /* us: the time that a task can take beyond its runtime; see tick-overruns.h */
     uint64_t overrun;
-    enum outcome (*test)(const struct set_task *task, size_t count, uint64_t blocking,
+    enum outcome (*test)(const struct set_task *task, size_t count, struct conditions conditions,
                          uint64_t *steps);
 
     /* These three functions belong to a plugin with fixed priorities; in another plugin they are
@@ -34,11 +35,15 @@ struct exact {
 };
 
 /* The words of plugins.conf(5) for exact tests. */
-#define EXACT_WORDS(exact)                                                 \
-    {.key = "blocking", .time = &(exact).blocking, .most = TIME_MAX},      \
-    {                                                                      \
-        .key = "fair_server", .time = &(exact).fair_server, .most = 500000 \
+#define EXACT_WORDS(exact)                                                    \
+    {.key = "blocking", .time = &(exact).blocking, .most = TIME_MAX},         \
+        {.key = "fair_server", .time = &(exact).fair_server, .most = 500000}, \
+    {                                                                         \
+        .key = "supply", .take = exact_take_supply                            \
     }
+
+/* Takes the value of supply=. NULL: the value is taken; else a sentence with the allowed values. */
+const char *exact_take_supply(const char *value);
 
 #define TIME_UNSET UINT64_MAX
 

@@ -258,6 +258,7 @@ static const struct {
     {"deadline", offsetof(struct request, deadline), 1, TIME_MAX},
     {"desired_runtime", offsetof(struct request, desired_runtime), 1, TIME_MAX},
     {"accepted_runtime", offsetof(struct request, accepted_runtime), 1, TIME_MAX},
+    {"blocking", offsetof(struct request, blocking), 1, TIME_MAX},
     {"max_runtime", offsetof(struct request, max_runtime), 0, UINT64_MAX},
     {"bytes", offsetof(struct request, bytes), 1, UINT64_MAX},
     {"block", offsetof(struct request, block), 1, UINT64_MAX},

@@ -50,6 +50,7 @@ struct request {
     /* a number that stands for the user: all tasks of one user have the same number */
     uint64_t owner;
     uint64_t runtime, period, deadline, desired_runtime, accepted_runtime;
+    uint64_t blocking; /* how long threads of lower rank delay one job */
     uint64_t max_runtime;
     uint64_t bytes; /* a claim on a network or disk: bytes per period */
     uint64_t block; /* a claim on a disk: bytes per block */

@@ -309,6 +309,10 @@ static const char *rm_accept(const struct request *request, struct paragraph_out
         answer_never(out, "needs a period");
         return NULL;
     }
+    if (request->blocking > 0 && rm.admission != RTA) {
+        answer_never(out, "does not count blocking times: only admission=rta does");
+        return NULL;
+    }
     if (!cpus_keep_within(&rm.ranked.books.cpus, request, out))
         return NULL;
     if (rm.admission == RTA) {

@@ -45,17 +45,33 @@ int compare_utilization(const struct set_task *task, size_t count, uint64_t bill
     return low + count <= billionths ? -1 : compare_fractions(task, count, billionths);
 }
 
-bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime)
+bool is_whole(const struct supply *supply)
+{
+    return supply->alpha == ONE_CPU && supply->delta == 0;
+}
+
+uint64_t supplied_after(const struct supply *supply, uint64_t time)
+{
+    const uint64_t most = UINT64_C(1) << 63;
+    if (time == 0 || is_whole(supply))
+        return time;
+    unsigned __int128 after =
+        ((unsigned __int128)time * ONE_CPU + supply->alpha - 1) / supply->alpha + supply->delta;
+    return after < most ? (uint64_t)after : most;
+}
+
+bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime,
+                      const struct supply *supply)
 {
     uint64_t window = SECOND - runtime, taken = 0;
     for (size_t i = 0; i < count; i++)
         taken +=
             (window + task[i].timing.period - 1) / task[i].timing.period * task[i].timing.runtime;
-    return runtime > 0 && taken > window - runtime;
+    return runtime > 0 && supplied_after(supply, taken + runtime) > window;
 }
 
-struct set_task fair_server_task(uint64_t runtime)
+struct set_task fair_server_task(uint64_t runtime, const struct supply *supply)
 {
     return (struct set_task){.timing = {.runtime = runtime, .period = SECOND, .deadline = runtime},
-                             .level = LEVEL_ABOVE};
+                             .level = is_whole(supply) ? LEVEL_ABOVE : LEVEL_SERVER};
 }

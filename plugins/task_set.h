@@ -13,7 +13,7 @@
 
 #include "units.h"
 
-enum { SET_TASKS = 64, LEVEL_ABOVE = PRIORITY_MAX + 1 };
+enum { SET_TASKS = 64, LEVEL_ABOVE = PRIORITY_MAX + 1, LEVEL_SERVER };
 
 /* The outcome of a test. TOO_MUCH: the task does not fit. UNSTATED: the CPU cannot be
  * tested, because a task states no runtime or no period. TOO_MANY: the CPU cannot be tested,
@@ -21,9 +21,10 @@ enum { SET_TASKS = 64, LEVEL_ABOVE = PRIORITY_MAX + 1 };
 enum outcome { FITS, TOO_MUCH, UNSTATED, TOO_MANY, TOO_COMPLEX };
 
 /* The runtime C, period T and relative deadline D of a task, in us, with D <= T. All three are 0 if
- * the task does not state both a runtime and a period. owner: a number that stands for the user. */
+ * the task does not state both a runtime and a period. owner: a number that stands for the user.
+ * blocking: us; how long tasks of lower rank delay one job of the task, at most. */
 struct timing {
-    uint64_t runtime, period, deadline, owner;
+    uint64_t runtime, period, deadline, owner, blocking;
 };
 
 struct set_task {
@@ -33,8 +34,25 @@ struct set_task {
     uint64_t overrun;
     int user; /* the number of the owner, from 1 on; set only if overruns count */
     /* a task with a larger level is more urgent. LEVEL_ABOVE: a task of another plugin; its time
-     * counts, but its deadline is not tested */
+     * counts, but its deadline is not tested. LEVEL_SERVER: the fair server on a CPU that gives
+     * less than all of its time; no test tests the server's deadline */
     int level;
+};
+
+/* The least CPU time that a CPU gives. In any interval of t us, this is at least
+ * alpha (t - delta): the bounded delay of Mok, Feng and Chen ("Resource Partition for Real-Time
+ * Systems", RTAS 2001), and the lower linear bound that rtf-muse(1) measures. alpha is in
+ * billionths and above 0, delta in us. */
+struct supply {
+    uint64_t alpha, delta;
+};
+
+#define WHOLE_CPU ((struct supply){ONE_CPU, 0})
+
+/* What delays the tasks of a CPU besides other tasks. blocking: us, see plugins.conf(5). */
+struct conditions {
+    uint64_t blocking;
+    struct supply supply;
 };
 
 /* The tasks are task[1] to task[count], the more urgent tasks first. task[0] is reserved for the
@@ -51,13 +69,22 @@ struct set_task *set_add(struct task_set *set, const struct timing *timing, int 
  * as the sum is below, at or above the limit. */
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths);
 
+bool is_whole(const struct supply *supply);
+
+/* Returns the length in us of the shortest interval that surely gives this much CPU time:
+ * delta + time / alpha, rounded up. 0 for no CPU time. A result of 2^63 or more is 2^63. */
+uint64_t supplied_after(const struct supply *supply, uint64_t time);
+
 /* True if the tasks may leave ordinary threads less than `runtime` (us) in some second. Then the
  * kernel's fair server gives ordinary threads this runtime. (The server defers its runtime until
  * the last moment at which the runtime still fits into the second.) */
-bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime);
+bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime,
+                      const struct supply *supply);
 
-/* Returns the fair server as a task above all priorities. */
-struct set_task fair_server_task(uint64_t runtime);
+/* Returns the fair server as a task above all priorities. A CPU that gives less than all of its
+ * time cannot give the server's runtime by the server's deadline, so the deadline is not tested
+ * there. */
+struct set_task fair_server_task(uint64_t runtime, const struct supply *supply);
 
 /* Subtracts `count` from the steps. False if no more than `count` steps were left. */
 static inline bool spend(uint64_t *steps, uint64_t count)

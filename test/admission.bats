@@ -217,6 +217,85 @@ declines() {
     is no nearest=1000 retry=never; spec 1 1000 4000; is ok; spec 2 500 8000 deadline=6000; is ok
 }
 
+@test "a task's own blocking time is added to the response times of its level, and to the demand from its deadline on" {
+    start rm admission=rta fair_server=0us; spec 1 1000 4000 blocking=3001; is no nearest=999
+    spec 1 1001 4000 blocking=3000; is no nearest=1000 retry=never; spec 1 1000 4000 blocking=3000; is ok
+    spec 2 6000 8000; is ok # 6 + 2 ms: the blocking time of a higher level does not count
+    ask op=release task=2
+    spec 2 1000 4000; is no nearest= # on the same level: 3 + 1 + 1 ms
+    start rm admission=rta fair_server=0us; spec 1 1000 4000; spec 2 5000 8000 blocking=1001; is no nearest=4999
+    spec 2 5000 8000 blocking=1000; is ok
+    start edf partition=unthrottled threshold=1 admission=demand fair_server=0us
+    spec 1 1001 10000 deadline=4000 blocking=3000; is no nearest=1000 retry=never; spec 1 1000 10000 deadline=4000 blocking=3000; is ok
+    spec 2 1000 10000 deadline=3000 blocking=2001; is no nearest=; spec 2 1000 10000 deadline=3000 blocking=2000; is no nearest=
+    spec 2 2001 10000 deadline=6000 blocking=1000; is no nearest=2000 # 1 + 2 + 3 ms: only the longest blocking time counts
+    spec 2 2000 10000 deadline=6000 blocking=1000; is ok
+    start edf partition=unthrottled admission=demand fair_server=0us; spec 1 500 10000 deadline=4000 blocking=3000
+    spec 2 500 10000 deadline=600; is ok # it is due before the blocking time of the other task counts
+    # after a restart of the plugin the blocking time is still there
+    start rm admission=rta fair_server=0us
+    ask op=schedule task=1 cpus=0 policy=fifo priority=20 runtime=1000 accepted_runtime=1000 period=4000 deadline=4000 blocking=3000; is ok
+    ask op=load task=9 cpus=0 policy=deadline runtime=2 period=30000 deadline=30000 commit=if-ok; is no
+}
+
+@test "a blocking time is refused for ever by a test that only compares sums" {
+    # shellcheck disable=SC2086 # several words
+    for plugin in "edf" "edf admission=gfb" "edf partition=unthrottled"; do
+        start $plugin; spec 1 1000 10000 blocking=1; is no retry=never nearest= "reason=does not count blocking times: only admission=demand does"
+        spec 1 1000 10000; is ok
+    done
+    # shellcheck disable=SC2086
+    for plugin in "rm" "rm admission=necessary" "rm admission=liu-layland"; do
+        start $plugin; spec 1 1000 10000 blocking=1; is no retry=never nearest= "reason=does not count blocking times: only admission=rta does"
+        spec 1 1000 10000; is ok
+    done
+}
+
+@test "supply: a test counts only the time that the CPU surely gives" {
+    start rm admission=rta fair_server=0us supply=0.5,2ms; spec 1 1001 4000
+    is no nearest=1000 retry=never "reason=by the response times with supply=0.5,2ms, the task does not fit even on an empty CPU: 1001us in 4000us"
+    spec 1 1000 4000; is ok # 2 ms + 1 ms / 0.5
+    spec 2 2001 12000; is no nearest=2000 "reason=by the response times with supply=0.5,2ms, a runtime of 2000us fits, 2001us asked"
+    spec 2 2000 12000; is ok # 2 ms + (2 + 3 * 1) ms / 0.5
+    start edf partition=unthrottled admission=demand fair_server=0us supply=0.5,2ms
+    spec 1 1001 4000; is no nearest=1000 retry=never; spec 1 1000 4000; is ok
+    spec 2 2001 12000; is no nearest=2000 "reason=by the processor demand with supply=0.5,2ms, a runtime of 2000us fits, 2001us asked"
+    spec 2 2000 12000; is ok
+    start edf partition=unthrottled admission=demand fair_server=0us supply=0.3,0us
+    spec 1 100 10000 deadline=333; is no nearest=99; spec 1 100 10000 deadline=334; is ok # 100 / 0.3 is rounded up
+    # shellcheck disable=SC2086 # several words
+    for plugin in "rm admission=rta" "edf partition=unthrottled admission=demand"; do
+        start $plugin fair_server=0us supply=0.5,0us; spec 1 5001 10000; is no nearest=5000; spec 1 5000 10000; is ok
+        start $plugin fair_server=0us supply=0.5,1us; spec 1 5000 10000; is no nearest=4999
+        start $plugin fair_server=0us supply=0.000001,0us; spec 1 5 4000000; is no nearest=4; spec 1 4 4000000; is ok
+        start $plugin fair_server=0us supply=0.9,4s; spec 1 2 4000000; is no nearest=
+        start $plugin fair_server=0us blocking=500us supply=0.5,2ms; spec 1 501 4000; is no nearest=500
+    done
+}
+
+@test "supply: the fair server counts as soon as the CPU may give too little for it, and its own deadline is not tested" {
+    # shellcheck disable=SC2086 # several words
+    for plugin in "rm admission=rta" "edf partition=unthrottled admission=demand"; do
+        start $plugin supply=0.9,5ms; spec 1 80051 100000; is no nearest=80050; spec 1 80050 100000; is ok
+        start $plugin supply=0.9,5ms; spec 1 3395501 4000000; is no nearest=3395500; spec 1 3395500 4000000; is ok
+    done
+}
+
+@test "supply takes a share and a time, a whole CPU with any test, and less only with an exact test" {
+    for supply in 0.9 0,1ms 1.1,1ms 0.9,1 ,1ms 0.9,1ms,2 '' 0.9,-1us 0.12345678901234567,1ms; do
+        declines "supply=$supply: must be ALPHA,DELTA: a share of a CPU above 0 and up to 1, and a time, such as 0.95,5ms" rm admission=rta "supply=$supply"
+    done
+    # shellcheck disable=SC2086 # several words
+    for plugin in "edf" "edf admission=gfb" "edf partition=cpuset" "rm" "rm admission=necessary" "rm admission=liu-layland"; do
+        declines 'a supply= below a whole CPU needs an exact test: admission=demand of edf, or admission=rta of rm' $plugin supply=0.999999999,0us
+        declines 'a supply= below a whole CPU needs an exact test: *' $plugin supply=1,1us
+        start $plugin supply=1,0us; is ok
+    done
+    declines '*no such word*' fp supply=1,0us
+    start rm admission=rta fair_server=0us supply=1,0us; spec 1 10001 10000
+    is no "reason=the runtime is 10001us*"; spec 1 10000 10000; is ok
+}
+
 @test "the fair server counts where ordinary threads are left too little, and only there" {
     start rm admission=rta; spec 1 91000 100000; is no nearest=90000; spec 1 90000 100000; is ok
     start rm admission=rta fair_server=0us; spec 1 91000 100000; is ok

@@ -93,6 +93,7 @@ prepare() {
 755 usr/libexec/rtf/muse/analyse
 755 usr/libexec/rtf/muse/report
 755 usr/libexec/rtf/muse/run
+755 usr/libexec/rtf/muse/supply-word
 755 usr/libexec/rtf/muse/sweep
 755 usr/libexec/rtf/plugins
 755 usr/libexec/rtf/plugins/disk

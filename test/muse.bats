@@ -113,6 +113,27 @@ END_OF_LISTING
     near "$(of .global.supply.lower.alpha none)" 0
 }
 
+@test "muse supply prints the word of plugins.conf for the least share and the longest delay of all threads" {
+    experiment 10 a b >e.json
+    { server 1 5000 20000 0 1000 2000; server 2 90000 100000 0 1000 7200; } >marks.csv
+    "$MUSE" import e.json marks.csv -o out >/dev/null
+    [ "$("$MUSE" supply out)" = 'supply=0.25,15000us' ]
+    "$RTF_LIBEXEC/plugins/rm" name=RM cpus=0 priority=1-9 admission=rta "$("$MUSE" supply out)" </dev/null | grep -q '^answer=ok$'
+    jq '.threads.a.supply.lower = {alpha: 0.9999999994, delta: 0.0000010001} | .threads.b.supply = null' out/result.json >again && cp again out/result.json
+    [ "$("$MUSE" supply out)" = 'supply=0.999999999,2us' ]
+    jq '.threads.a.supply.lower = {alpha: 1.0000000001, delta: -1e-9}' out/result.json >again && cp again out/result.json
+    [ "$("$MUSE" supply out)" = 'supply=1,0us' ]
+    jq '.threads.a.supply.lower = {alpha: 0, delta: 3}' out/result.json >again && cp again out/result.json
+    fails 65 'rtf-muse: out/result.json: a thread got no supply within the horizon, *' "$MUSE" supply out
+    jq '.threads.a.supply = null' out/result.json >again && cp again out/result.json
+    fails 65 'rtf-muse: out/result.json: no thread has an analysis of its supply' "$MUSE" supply out
+    echo '[' >out/result.json
+    fails 65 'rtf-muse: out/result.json: is not a result' "$MUSE" supply out
+    fails 66 'rtf-muse: none/result.json: there is none; *' "$MUSE" supply none
+    fails 64 'rtf-muse: supply: DIR is missing' "$MUSE" supply
+    fails 64 'rtf-muse: supply: only one DIR is allowed' "$MUSE" supply out out
+}
+
 # bats test_tags=turn:1
 @test "muse: lost marks are found by their numbers, interpolated and counted; order and repetition do not matter" {
     experiment 1 a >e.json
@@ -668,7 +689,7 @@ is_kept() { # HOW-MANY
 # bats test_tags=turn:1
 @test "muse: every option of --help is on the page, and every option on the page is in some --help" {
     page=$(sed -n '/^# OPTIONS/,/^# OUTPUT/p' "$RTF_SOURCE/man/rtf-muse.1.scd" | sed 's/\\//g' | grep -E '^\*-' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u)
-    help=$(for command in run analyse import marks report sweep; do "$MUSE" "$command" --help; done |
+    help=$(for command in run analyse import marks report supply sweep; do "$MUSE" "$command" --help; done |
         grep -E '^ {1,8}-' | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u)
     diff <(echo "$page") <(echo "$help") >&2
 }
@@ -702,10 +723,11 @@ is_kept() { # HOW-MANY
     command -v gnuplot >/dev/null || sed -i '2a [ "$1" != report ] || exit 0' bin/rtf
     sed -n '/^# EXAMPLES/,/^# SECURITY/p' "$RTF_SOURCE/man/rtf-muse.1.scd" |
         awk '/^```/ { literal = !literal; next } literal { gsub(/\\\\/, "\\"); print }' >session
-    [ "$(grep -c 'rtf muse' session)" -eq 4 ]
+    [ "$(grep -c 'rtf muse' session)" -eq 5 ]
     PATH=$PWD/bin:$PATH sh -eu session >said 2>err || { cat err >&2; false; }
     [ ! -s err ]
     grep -q '^first supply after' said
+    grep -qE '^supply=0\.[0-9]+,[0-9]+us$' said
     for block in 1 2; do
         awk -v wanted="$block" '/^```/ { literal = !literal; count += literal; next } literal && count == (wanted == 1 ? 1 : 3)' \
             "$RTF_SOURCE/man/muse.5.scd" >e.json

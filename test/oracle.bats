@@ -32,10 +32,11 @@ finds() {
     run -0 "$oracle" --replay "$RTF_LIBEXEC/plugins" <"$scratch/sets"
 }
 
-exact=('edf demand' 'rm rta' 'edf demand + rm rta' 'edf demand + rm rta + rm rta')
+exact=('edf demand' 'rm rta' 'edf demand + rm rta' 'edf demand + rm rta + rm rta' 'edf demand, supply' 'rm rta, supply' 'edf demand + rm rta, supply'
+    'edf demand, blocking' 'rm rta, blocking' 'edf demand + rm rta, blocking' 'edf demand, blocking, supply' 'rm rta, blocking, supply')
 sufficient=('edf density' 'edf demand, 2 CPUs' 'edf gfb, 2 CPUs' 'edf gfb, 4 CPUs' 'rm liu-layland' 'rm hyperbolic'
     'rm rta, 3 levels' 'rm rta, 2 CPUs' 'edf density, overruns' 'edf demand, overruns' 'edf demand, 2 CPUs, overruns'
-    'edf gfb, 2 CPUs, overruns' 'edf gfb, 4 CPUs, overruns')
+    'edf gfb, 2 CPUs, overruns' 'edf gfb, 4 CPUs, overruns' 'edf demand, gaps in supply' 'rm rta, gaps in supply' 'edf + rm, gaps in supply')
 
 # bats test_tags=turn:0
 @test "of 5,000 random task sets, no admitted set misses a deadline, and an exact test refuses no set that never misses" {

@@ -335,7 +335,8 @@ all_are_clean() {
     for words in "admission=gfb" "admission=gfb threshold=0.7"; do
         beside clean "$(ours edf)" --seed 51 --words "$words" --cpus 0-2
     done
-    for words in "partition=unthrottled" "partition=cpuset fair_server=0us" "partition=unthrottled blocking=200us fair_server=5ms"; do
+    for words in "partition=unthrottled" "partition=cpuset fair_server=0us" "partition=unthrottled blocking=200us fair_server=5ms" \
+        "partition=unthrottled supply=0.9,300us" "partition=cpuset supply=0.95,50us fair_server=0us overrun=100us"; do
         beside clean "$(ours edf)" --seed 52 --words "admission=demand $words"
     done
     for range in 1-97 11-13 7; do
@@ -343,6 +344,7 @@ all_are_clean() {
         beside clean "$(ours rm)" --seed 54 --words "admission=rta fair_server=0us blocking=150us threshold=0.95" --priority $range
     done
     beside clean "$(ours rm)" --seed 55 --words "admission=rta" --cpus 0-3
+    beside clean "$(ours rm)" --seed 56 --words "admission=rta supply=0.85,150us blocking=50us"
     all_are_clean
 }
 

@@ -693,3 +693,27 @@ CASES
     [ "$(field .reason "$(spec $ALICE cam '{"plugin": "edf", "runtime": "1ms", "period": "20ms"}')")" = 'plugins.conf has no plugin "edf" for cpu; it has EDF, FP; did you mean EDF?' ]
     [ "$(field .reason "$(spec $ALICE cam '{"plugin": "DLINE"}')")" = 'plugins.conf has no plugin "DLINE" for cpu; it has EDF, FP' ]
 }
+
+@test "a spec states how long it is blocked: the verdict says so, and it counts after a restart of plugin and broker, until a change" {
+    open_to_all
+    configure_plugins 'RM rm 21-40 0 admission=rta fair_server=0us' 'SUM rm 11-20 1'
+    broker_start
+    answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "deadline": "8ms", "blocking": "3ms", "plugin": "RM"}')
+    said '[.result, .grant.blocking]' '["OK",3000]' "$answer"
+    # 3 + 1 ms of the spec above, and twice 2 ms: the deadline leaves no more to the thread of the shorter period
+    said '[.result, .refusal.nearest]' '["SCHEDULE_FAIL",2000]' "$(spec $BOB more '{"runtime": 2001, "period": "6ms", "plugin": "RM"}')"
+    plugin=$(helpers 'plugins/rm .*name=RM')
+    kill -KILL "$plugin"
+    is_another() { local now; now=$(helpers 'plugins/rm .*name=RM') && [ "$now" != "$plugin" ]; }
+    eventually is_another
+    refuses() { said '[.result, .refusal.nearest]' '["SCHEDULE_FAIL",2000]' "$(spec $BOB "$1" '{"runtime": 2001, "period": "6ms", "plugin": "RM"}')"; }
+    eventually refuses again
+    kill -KILL "$BROKER"
+    wait "$BROKER" || true
+    broker_start
+    refuses after
+    said '.grant.blocking' 3000 "$(command cat "$SPECS/$ALICE/cam.verdict")"
+    said '[.result, .refusal.by, .refusal.retry]' '["SCHEDULE_FAIL","SUM","never"]' "$(spec $BOB sum '{"runtime": "1ms", "period": "10ms", "blocking": "3ms", "plugin": "SUM"}')"
+    said '[.result, .grant.blocking]' '["OK",null]' "$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "deadline": "8ms", "plugin": "RM"}')"
+    said '.result' '"OK"' "$(spec $BOB more '{"runtime": 2001, "period": "6ms", "plugin": "RM"}')"
+}

@@ -25,9 +25,10 @@ int main(void)
                      &timing.deadline) == 3)
             set_add(&set, &timing, PRIORITY_MAX - (int)set.count);
         uint64_t steps = TEST_STEPS;
+        struct conditions conditions = {blocking, WHOLE_CPU};
         enum outcome outcome = strcmp(test, "rta") == 0
-                                   ? response_times_fit(&set.task[1], set.count, blocking, &steps)
-                                   : demand_fits(&set.task[1], set.count, blocking, &steps);
+                                   ? response_times_fit(&set.task[1], set.count, conditions, &steps)
+                                   : demand_fits(&set.task[1], set.count, conditions, &steps);
         printf("%s %" PRIu64 "\n", names[outcome], TEST_STEPS - steps);
     }
     return 0;

@@ -198,8 +198,10 @@ class Tested:
             return False
         server, blocking = (time(self.words.get(word, usual)) for word, usual in
                             (("fair_server", "50ms"), ("blocking", "0us")))
+        share, delay = self.words.get("supply", "1,0us").split(",")
+        supply = reference.Supply(Fraction(share), time(delay))
         more = (self.overrun,) if self.overrun else ()
-        return test(reference.with_fair_server(tasks, server), blocking, *more)
+        return test(reference.with_fair_server(tasks, server, supply), blocking, supply, *more)
 
 
 class Edf(Tested, Model):

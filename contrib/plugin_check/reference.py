@@ -2,6 +2,7 @@
 
 A task is (level, runtime, period, deadline, owner), the deadline is at most the period. Levels count only for
 fixed priorities. A task of another plugin has the level ABOVE. The owner counts only with overruns."""
+import math
 from fractions import Fraction
 from heapq import merge
 from itertools import chain, repeat
@@ -20,9 +21,24 @@ def released(tasks, length):
     return sum(-(-length // period) * runtime for _, runtime, period, *_ in tasks)
 
 
-def with_fair_server(tasks, server):
+class Supply:
+    """The least CPU time that a CPU gives: alpha (t - delta) in each interval of t us."""
+
+    def __init__(self, alpha=Fraction(1), delta=0):
+        self.alpha, self.delta = alpha, delta
+        self.is_whole = alpha == 1 and delta == 0
+
+    def after(self, work):
+        """Returns the length of the shortest interval that gives this much CPU time."""
+        return self.delta + math.ceil(work / self.alpha) if work else 0
+
+
+WHOLE = Supply()
+
+
+def with_fair_server(tasks, server, supply=WHOLE):
     """Adds the kernel's server for ordinary threads, if the tasks may leave ordinary threads less than the server guarantees."""
-    acts = server and released(tasks, SECOND - server) > SECOND - 2 * server
+    acts = server and supply.after(released(tasks, SECOND - server) + server) > SECOND - server
     return tasks + [(ABOVE, server, SECOND, server, SERVER)] if acts else tasks
 
 
@@ -40,37 +56,38 @@ def taken_by_others(tasks, overrun, length):
     return max((sum(beyond(task, overrun, length) for task in tasks if task[-1] != owner) for owner in owners), default=0)
 
 
-def demand(tasks, blocking=0, overrun=0):
+def demand(tasks, blocking=0, supply=WHOLE, overrun=0):
     """EDF: up to each deadline, all work with a deadline until then fits. If a deadline is missed, one in the first busy
-    period is."""
+    period is. Where the CPU gives less than all of its time, the deadline of the server is not tested."""
     overrun = overrun if len({owner for *_, owner in tasks} - {SERVER}) > 1 else 0
     extra = blocking + overrun * sum(task[-1] != SERVER for task in tasks)
-    if utilization(tasks) > 1 or (extra and utilization(tasks) == 1):
+    if utilization(tasks) > supply.alpha or ((extra or supply.delta) and utilization(tasks) == supply.alpha):
         return False
-    busy, before = released(tasks, 1) + extra, 0
+    first = min(deadline for *_, deadline, owner in tasks if supply.is_whole or owner != SERVER)
+    busy, before = supply.after(released(tasks, 1) + extra), 0
     while busy > before:
-        busy, before = released(tasks, busy) + extra, busy
+        busy, before = supply.after(released(tasks, busy) + extra), busy
     jobs = merge(*(zip(range(deadline, busy, period), repeat(runtime)) for _, runtime, period, deadline, _ in tasks))
     done_by, needed = 0, blocking
     for deadline, runtime in chain(jobs, ((busy, 0),)):
-        if deadline > done_by > 0 and needed + (overrun and taken_by_others(tasks, overrun, done_by)) > done_by:
+        if deadline > done_by >= first and supply.after(needed + (overrun and taken_by_others(tasks, overrun, done_by))) > done_by:
             return False
         done_by, needed = deadline, needed + runtime
     return True
 
 
-def response_times(tasks, blocking=0):
+def response_times(tasks, blocking=0, supply=WHOLE):
     """Fixed priorities: all work of a level is done by the earliest deadline of the level. Within a level, jobs run in the order in which they come."""
     for level in {task[0] for task in tasks} - {ABOVE}:
         above = [task for task in tasks if task[0] > level]
-        if utilization(above) >= 1:
+        if utilization(above) >= supply.alpha:
             return False
         work = blocking + sum(runtime for own, runtime, *_ in tasks if own == level)
-        response, before = work, 0
+        response, before = supply.after(work), 0
         while response > before:
             if response > min(deadline for own, _, _, deadline, _ in tasks if own == level):
                 return False
-            response, before = work + released(above, response), response
+            response, before = supply.after(work + released(above, response)), response
     return True
 
 

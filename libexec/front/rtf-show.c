@@ -204,8 +204,8 @@ static const char *text_of(const json_t *object, const char *key)
 
 static bool is_time(const char *key)
 {
-    static const char *const keys[] = {"runtime", "period", "deadline", "desired_runtime",
-                                       "expires"};
+    static const char *const keys[] = {"runtime",         "period",  "deadline",
+                                       "desired_runtime", "expires", "blocking"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;

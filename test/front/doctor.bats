@@ -9,6 +9,7 @@ load front
 prepare() { configure_rules "$ALICE - max_utilization 2" "$ALICE - max_period 1s"; }
 
 tidy() {
+    [ -z "${STEALING:-}" ] || kill "$STEALING" 2>/dev/null || true
     if mountpoint -q "$SPOOL"; then umount -l "$SPOOL"; fi
     if [ -d /sys/fs/cgroup/cpu/rtf-doctor ]; then
         if [ -n "${SLEEPER:-}" ]; then echo "$SLEEPER" >/sys/fs/cgroup/cpu/tasks 2>/dev/null || true; fi
@@ -301,6 +302,51 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     made_up "$root" proc/sys/kernel/sched_deadline_period_max_us 500000
     finds periods 'the kernel takes no SCHED_DEADLINE period below 200us, and the rules allow 100us. *' doctor --root "$root"
     finds periods 'the kernel takes no SCHED_DEADLINE period above 500000us, and the rules allow 1000000us. *' doctor --root "$root"
+}
+
+# virtual_machine ROOT: imitates a virtual machine, of which the hypervisor has taken 12 s since boot.
+virtual_machine() {
+    made_up "$1" proc/cpuinfo 'flags		: fpu vme hypervisor lahf_lm'
+    made_up "$1" proc/stat 'cpu  100 0 100 1000 0 0 0 1200 0 0'
+}
+
+# steals ROOT: imitates a hypervisor that takes time all the while.
+steals() {
+    local ticks=1200
+    while sleep 0.01; do
+        ticks=$((ticks + 1))
+        printf 'cpu  100 0 100 1000 0 0 0 %d 0 0\n' "$ticks" >"$1/proc/.stat"
+        mv "$1/proc/.stat" "$1/proc/stat"
+    done
+}
+
+# bats test_tags=turn:2
+@test "doctor finds a hypervisor and changing speeds where a line guarantees deadlines, unless supply= says what the CPUs give" {
+    broker_start
+    root=$WORK/root
+    virtual_machine "$root"
+    for cpu in 0 1 2 10; do made_up "$root" sys/devices/system/cpu/cpu$cpu/cpufreq/scaling_governor performance; done
+    for code in hypervisor frequency; do finds_not $code doctor --root "$root"; done # no line of the broker guarantees deadlines
+    printf '%s\n' 'DEMAND edf - 0 partition=unthrottled admission=demand' 'RM /opt/rm 21-30	0' \
+        'SUM edf - all' 'WEAK rm 31-40 0 admission=necessary' 'CUT rm 41-50 0 admission=rta supply=0.9,5ms' >"$CONFIG/plugins.conf"
+    finds hypervisor "a hypervisor can take this machine's CPUs away (since boot for 12 s, while rtf doctor looked for 0 ms), and then threads of DEMAND, RM can \
+miss deadlines that plugins.conf guarantees. Write the supply= that 'rtf muse supply' measures into these lines*" doctor --root "$root"
+    made_up "$root" proc/stat 'cpu  100 0 100 1000 0 0 0 0 0 0'
+    finds hypervisor "a hypervisor can take * (since boot for 0 s, *" doctor --root "$root"
+    made_up "$root" proc/cpuinfo 'flags		: fpu vme lahf_lm'
+    finds_not hypervisor doctor --root "$root"
+    made_up "$root" sys/hypervisor/type xen
+    finds hypervisor "a hypervisor can take *" doctor --root "$root"
+    rm "$root/sys/hypervisor/type"
+    steals "$root" 3>&- &
+    STEALING=$!
+    eventually finds hypervisor "a hypervisor can take * (since boot for * s, while rtf doctor looked for [1-9]* ms)*" doctor --root "$root"
+    kill "$STEALING"
+    for cpu in 1 2 10; do made_up "$root" sys/devices/system/cpu/cpu$cpu/cpufreq/scaling_governor schedutil; done
+    for limit in min max; do made_up "$root" sys/devices/system/cpu/cpu2/cpufreq/scaling_${limit}_freq 2000000; done
+    finds frequency "the kernel changes the speed of CPU 1,10 (governor schedutil), and below * threads of DEMAND, RM can miss deadlines *" doctor --root "$root"
+    sed -i -e '/^DEMAND\|^RM/s/$/ supply=1,0us/' "$CONFIG/plugins.conf"
+    for code in hypervisor frequency; do finds_not $code doctor --root "$root"; done
 }
 
 # bats test_tags=turn:2

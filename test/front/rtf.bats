@@ -213,12 +213,12 @@ unwritable() {
 
 @test "each program that a user may start has --help and --version" {
     for program in "$RTF_BIN"/rtf "$RTF_BIN"/rtf-run "$RTF_BIN"/rtf-wait \
-        "$RTF_LIBEXEC"/rtf-{brokers,invariants,lint,net,disk,probe,names,threads,brokerd,attach,detach,partition,rtkit} "$RTF_LIBEXEC"/muse/{sweep,report,run} "$RTF_LIBEXEC"/front/rtf-[a-z]*; do
+        "$RTF_LIBEXEC"/rtf-{brokers,invariants,lint,net,disk,probe,names,threads,brokerd,attach,detach,partition,rtkit} "$RTF_LIBEXEC"/muse/{sweep,report,supply-word,run} "$RTF_LIBEXEC"/front/rtf-[a-z]*; do
         for option in -h --help; do
             run --separate-stderr "$program" $option
             [[ $status -eq 0 && $output == [Uu]sage:* ]] || { echo "$program $option: $status $output $stderr" >&2; return 1; }
         done
-        case $program in */muse/sweep | */muse/report) continue ;; esac # these are parts of rtf muse
+        case $program in */muse/sweep | */muse/report | */muse/supply-word) continue ;; esac # these are parts of rtf muse
         run -0 --separate-stderr "$program" --version
         [[ $output =~ ^rtf.*[0-9]$ ]] || { echo "$program --version: $output" >&2; return 1; }
     done

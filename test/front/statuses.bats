@@ -120,7 +120,7 @@ printing() {
     learn) echo --for 200ms "$SLEEPER" ;;
     doctor) echo --config "$CONFIG" ;;
     acl) printf '%s\n' "--config $CONFIG check" "--config $CONFIG explain" "--config $CONFIG who" "--config $CONFIG check --json" "--config $CONFIG explain --json" "--config $CONFIG who --json" ;;
-    muse) printf '%s\n' "marks $WORK/measured" "analyse $WORK/measured" help 'sweep --help' 'report --help' ;;
+    muse) printf '%s\n' "marks $WORK/measured" "analyse $WORK/measured" help 'sweep --help' 'report --help' 'supply --help' ;;
     rtf-lint) echo --config "$CONFIG" ;;
     rtf-invariants) echo --spool "$SPOOL" ;;
     rtf-brokerd) echo --check --config "$CONFIG" ;;

@@ -259,6 +259,41 @@ static void draw_deadlines(struct random *random, struct task_set *set)
     }
 }
 
+/* Divides the runtimes, and then brings the load of most sets to the boundary of an exact test. */
+static void tighten(struct random *random, struct task_set *set)
+{
+    static const int focuses[] = {EDGE_EDF, EDGE_RM, EDGE_TWO};
+    const double part = random_between(random, 0.3, 1);
+    for (int i = 0; i < set->count; i++) {
+        struct task *task = &set->task[i];
+        task->runtime = clamp(llround(part * (double)task->runtime), RUNTIME_MIN, task->deadline);
+    }
+    if (random_below(random, 4) > 0)
+        go_to_edge(random, set, focuses[random_below(random, 3)]);
+}
+
+void generate_for_supply(struct task_set *set, const struct supply *supply, uint64_t seed,
+                         uint64_t number)
+{
+    struct random random = random_start(seed, ~number);
+    set->supply = *supply;
+    tighten(&random, set);
+}
+
+void generate_blocked(struct task_set *set, const struct supply *supply, uint64_t seed,
+                      uint64_t number)
+{
+    struct random random = random_start(seed + 1, ~number);
+    set->supply = *supply;
+    for (int i = 0; i < set->count; i++) {
+        struct task *task = &set->task[i];
+        if (random_below(&random, 2) == 0)
+            task->blocking =
+                1 + (int64_t)(random_between(&random, 0, 0.4) * (double)task->deadline);
+    }
+    tighten(&random, set);
+}
+
 void generate(struct task_set *set, uint64_t seed, uint64_t number, int cpus)
 {
     struct random random = random_start(seed, number * 8 + (uint64_t)cpus);

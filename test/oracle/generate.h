@@ -21,4 +21,13 @@ void uunifast(struct random *random, int count, double sum, double utilization[]
  * microsecond. */
 void generate(struct task_set *set, uint64_t seed, uint64_t number, int cpus);
 
+/* Makes the runtimes of a set shorter, because its one CPU gives only this supply. The load of most
+ * sets is then brought to the boundary of an exact test for this supply, found by simulation. */
+void generate_for_supply(struct task_set *set, const struct supply *supply, uint64_t seed,
+                         uint64_t number);
+
+/* The same for a set of which some tasks have a blocking time. */
+void generate_blocked(struct task_set *set, const struct supply *supply, uint64_t seed,
+                      uint64_t number);
+
 #endif

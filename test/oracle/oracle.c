@@ -1,5 +1,9 @@
-/* oracle [--sets N] [--seed S] PLUGINS: random task sets against the plugin programs in that directory
- * oracle --replay PLUGINS:              tests the printed sets again, from standard input
+/* oracle [--sets N] [--seed S] [--only TEXT] PLUGINS:
+ *     random task sets against the plugin programs in that directory
+ * oracle --replay PLUGINS:
+ *     tests the printed sets again, from standard input
+ *
+ * --only: only the modes whose names have this text.
  *
  * A set that a plugin has admitted in full is simulated and must not miss. Where the test claims to
  * be exact, a set that never misses must have been admitted, too. (It is enough to admit all tasks
@@ -38,6 +42,17 @@ enum system {
     OVERRUN_1,
     OVERRUN_2,
     OVERRUN_4,
+    FLUID_BY_DEADLINE,
+    FLUID_BY_RATE,
+    FLUID_TWO,
+    GAPS_BY_DEADLINE,
+    GAPS_BY_RATE,
+    GAPS_TWO,
+    BLOCKED_BY_DEADLINE,
+    BLOCKED_BY_RATE,
+    BLOCKED_TWO,
+    FLUID_BLOCKED_BY_DEADLINE,
+    FLUID_BLOCKED_BY_RATE,
     IN_PARTS,
     SYSTEMS
 };
@@ -70,6 +85,15 @@ enum { OVERRUN = 300 };
 #define OVERRUNS            "overrun=300us"
 #define DEMAND(cpus)        EDF(cpus, "unthrottled", "admission=demand", PURE)
 #define RTA(cpus, priority) RM(cpus, priority, "admission=rta", PURE)
+/* The supply alpha (t - delta), with alpha = 0.85 and delta = 60 us. In the worst case a server that
+ * gives 170 us in each 200 us gives at least that: it gives its first 170 us at the beginning of a
+ * period, and all others at the end. */
+#define SUPPLY        "supply=0.85,60us"
+#define DEMAND_SUPPLY EDF("0", "unthrottled", "admission=demand", PURE, SUPPLY)
+#define RTA_SUPPLY    RM("0", "10-40", "admission=rta", PURE, SUPPLY)
+static const struct supply fluid = {.first = 60, .rate = 17, .whole = 20};
+static const struct supply whole = WHOLE_CPU;
+static const struct supply gaps = {.first = 60, .on = 170, .off = 30, .rate = 1, .whole = 1};
 
 static struct mode {
     const char *name;
@@ -78,7 +102,10 @@ static struct mode {
     enum claim claim;
     struct layer layer[LAYERS];
     int64_t overrun; /* the overrun of each thread of other users; 0: no thread overruns */
+    const struct supply *supply; /* NULL: a whole CPU */
+    bool is_blocked;             /* tasks have blocking times */
 
+    bool is_left_out; /* by --only */
     int layers;
     struct plugin_process plugin[LAYERS];
     uint64_t sets, admitted, schedulable, wrong_yes, wrong_no;
@@ -184,6 +211,77 @@ static struct mode {
      .system = THREE,
      .claim = EXACT,
      .layer = {DEMAND("0"), RTA("0", "51-90"), RTA("0", "10-40")}},
+    {.name = "edf demand, supply",
+     .cpus = 1,
+     .system = FLUID_BY_DEADLINE,
+     .claim = EXACT,
+     .supply = &fluid,
+     .layer = {DEMAND_SUPPLY}},
+    {.name = "rm rta, supply",
+     .cpus = 1,
+     .system = FLUID_BY_RATE,
+     .claim = EXACT,
+     .supply = &fluid,
+     .layer = {RTA_SUPPLY}},
+    {.name = "edf demand + rm rta, supply",
+     .cpus = 1,
+     .system = FLUID_TWO,
+     .claim = EXACT,
+     .supply = &fluid,
+     .layer = {DEMAND_SUPPLY, RTA_SUPPLY}},
+    {.name = "edf demand, gaps in supply",
+     .cpus = 1,
+     .system = GAPS_BY_DEADLINE,
+     .claim = SUFFICIENT,
+     .supply = &gaps,
+     .layer = {DEMAND_SUPPLY}},
+    {.name = "rm rta, gaps in supply",
+     .cpus = 1,
+     .system = GAPS_BY_RATE,
+     .claim = SUFFICIENT,
+     .supply = &gaps,
+     .layer = {RTA_SUPPLY}},
+    {.name = "edf + rm, gaps in supply",
+     .cpus = 1,
+     .system = GAPS_TWO,
+     .claim = SUFFICIENT,
+     .supply = &gaps,
+     .layer = {DEMAND_SUPPLY, RTA_SUPPLY}},
+    {.name = "edf demand, blocking",
+     .cpus = 1,
+     .system = BLOCKED_BY_DEADLINE,
+     .claim = EXACT,
+     .supply = &whole,
+     .is_blocked = true,
+     .layer = {DEMAND("0")}},
+    {.name = "rm rta, blocking",
+     .cpus = 1,
+     .system = BLOCKED_BY_RATE,
+     .claim = EXACT,
+     .supply = &whole,
+     .is_blocked = true,
+     .layer = {RTA("0", "10-40")}},
+    {.name = "edf demand + rm rta, blocking",
+     .cpus = 1,
+     .system = BLOCKED_TWO,
+     .claim = EXACT,
+     .supply = &whole,
+     .is_blocked = true,
+     .layer = {DEMAND("0"), RTA("0", "10-40")}},
+    {.name = "edf demand, blocking, supply",
+     .cpus = 1,
+     .system = FLUID_BLOCKED_BY_DEADLINE,
+     .claim = EXACT,
+     .supply = &fluid,
+     .is_blocked = true,
+     .layer = {DEMAND_SUPPLY}},
+    {.name = "rm rta, blocking, supply",
+     .cpus = 1,
+     .system = FLUID_BLOCKED_BY_RATE,
+     .claim = EXACT,
+     .supply = &fluid,
+     .is_blocked = true,
+     .layer = {RTA_SUPPLY}},
 };
 
 enum { MODES = sizeof modes / sizeof *modes };
@@ -203,12 +301,18 @@ struct trial {
     struct task_set set[POOLS];
     /* the same set with shorter runtimes, to leave room for overruns */
     struct task_set loose[POOLS];
+    struct task_set slow; /* a set for a CPU that gives less than all of its time */
+    struct task_set blocked, blocked_slow;
     struct verdict verdict[SYSTEMS];
 };
 
 static const struct task_set *set_for(const struct trial *trial, const struct mode *mode)
 {
     int pool = POOLS - 1;
+    if (mode->is_blocked)
+        return mode->supply == &whole ? &trial->blocked : &trial->blocked_slow;
+    if (mode->supply != NULL)
+        return &trial->slow;
     while (pool > 0 && pools[pool] != mode->cpus)
         pool--;
     return mode->overrun > 0 ? &trial->loose[pool] : &trial->set[pool];
@@ -217,15 +321,34 @@ static const struct task_set *set_for(const struct trial *trial, const struct mo
 static const struct verdict *simulate(struct trial *trial, const struct mode *mode)
 {
     static const enum arrangement arrangements[] = {
-        [BY_DEADLINE] = ALL_DEADLINE, [BY_RATE] = ALL_RATE_MONOTONIC, [TWO] = TWO_LAYERS,
-        [THREE] = THREE_LAYERS,       [GLOBAL_2] = ALL_DEADLINE,      [GLOBAL_4] = ALL_DEADLINE,
-        [OVERRUN_1] = ALL_DEADLINE,   [OVERRUN_2] = ALL_DEADLINE,     [OVERRUN_4] = ALL_DEADLINE,
+        [BY_DEADLINE] = ALL_DEADLINE,
+        [BY_RATE] = ALL_RATE_MONOTONIC,
+        [TWO] = TWO_LAYERS,
+        [THREE] = THREE_LAYERS,
+        [GLOBAL_2] = ALL_DEADLINE,
+        [GLOBAL_4] = ALL_DEADLINE,
+        [OVERRUN_1] = ALL_DEADLINE,
+        [OVERRUN_2] = ALL_DEADLINE,
+        [OVERRUN_4] = ALL_DEADLINE,
+        [FLUID_BY_DEADLINE] = ALL_DEADLINE,
+        [FLUID_BY_RATE] = ALL_RATE_MONOTONIC,
+        [FLUID_TWO] = TWO_LAYERS,
+        [GAPS_BY_DEADLINE] = ALL_DEADLINE,
+        [GAPS_BY_RATE] = ALL_RATE_MONOTONIC,
+        [GAPS_TWO] = TWO_LAYERS,
+        [BLOCKED_BY_DEADLINE] = ALL_DEADLINE,
+        [BLOCKED_BY_RATE] = ALL_RATE_MONOTONIC,
+        [BLOCKED_TWO] = TWO_LAYERS,
+        [FLUID_BLOCKED_BY_DEADLINE] = ALL_DEADLINE,
+        [FLUID_BLOCKED_BY_RATE] = ALL_RATE_MONOTONIC,
     };
     struct verdict *verdict = &trial->verdict[mode->system];
     if (verdict->known)
         return verdict;
     verdict->known = true;
     verdict->set = *set_for(trial, mode);
+    if (mode->supply != NULL)
+        verdict->set.supply = *mode->supply;
     arrange(&verdict->set, arrangements[mode->system]);
     verdict->misses = global_misses(&verdict->set, mode->cpus, &verdict->miss);
     return verdict;
@@ -236,10 +359,11 @@ static json_t *tasks_as_json(const struct task_set *set)
     json_t *tasks = json_array();
     for (int i = 0; i < set->count; i++) {
         const struct task *task = &set->task[i];
-        json_array_append_new(tasks, json_pack("{s:I, s:I, s:I, s:i, s:i, s:i}", "runtime",
+        json_array_append_new(tasks, json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:i}", "runtime",
                                                (json_int_t)task->runtime, "deadline",
                                                (json_int_t)task->deadline, "period",
-                                               (json_int_t)task->period, "layer", task->layer,
+                                               (json_int_t)task->period, "blocking",
+                                               (json_int_t)task->blocking, "layer", task->layer,
                                                "cpu", task->cpu, "priority", task->priority));
     }
     return tasks;
@@ -354,11 +478,14 @@ static const char *ask_stack(struct mode *mode, struct task_set *set)
 
 /* ---- The run ---- */
 
-static void start(const char *directory)
+static void start(const char *directory, const char *only)
 {
     for (int i = 0; i < MODES; i++)
-        for (struct mode *mode = &modes[i];
-             mode->layers < LAYERS && mode->layer[mode->layers].program != NULL; mode->layers++)
+        modes[i].is_left_out = strstr(modes[i].name, only) == NULL;
+    for (int i = 0; i < MODES; i++)
+        for (struct mode *mode = &modes[i]; !mode->is_left_out && mode->layers < LAYERS &&
+                                            mode->layer[mode->layers].program != NULL;
+             mode->layers++)
             plugin_start(&mode->plugin[mode->layers], directory, mode->layer[mode->layers].program,
                          mode->layer[mode->layers].words);
 }
@@ -379,6 +506,8 @@ static void ask_ahead(struct mode *mode, const struct trial *trial)
 static void try_mode(struct mode *mode, struct trial *trial)
 {
     struct task_set told = *set_for(trial, mode);
+    if (mode->supply != NULL)
+        told.supply = *mode->supply;
     const char *refusal =
         mode->layers > 1 ? ask_stack(mode, &told) : plugin_hear_set(&mode->plugin[0], &told);
     judge(mode, trial, &told, refusal);
@@ -387,12 +516,13 @@ static void try_mode(struct mode *mode, struct trial *trial)
 static void try_batch(struct trial *trials, int count)
 {
     for (int i = 0; i < MODES; i++)
-        for (int j = 0; j < count; j++)
+        for (int j = 0; j < count && !modes[i].is_left_out; j++)
             ask_ahead(&modes[i], &trials[j]);
     for (int i = 0; i < MODES; i++)
-        plugin_flush(&modes[i].plugin[0]);
+        if (!modes[i].is_left_out)
+            plugin_flush(&modes[i].plugin[0]);
     for (int i = 0; i < MODES; i++)
-        for (int j = 0; j < count; j++)
+        for (int j = 0; j < count && !modes[i].is_left_out; j++)
             try_mode(&modes[i], &trials[j]);
 }
 
@@ -411,6 +541,27 @@ static void loosen(struct task_set *loose, const struct task_set *set, uint64_t 
     }
 }
 
+/* True if some mode needs such a set. Finding the boundary of a test for a set takes most time. */
+static bool is_wanted(const struct supply *supply, bool is_blocked)
+{
+    bool wanted = false;
+    for (int i = 0; i < MODES; i++)
+        wanted = wanted || (!modes[i].is_left_out && modes[i].supply == supply &&
+                            modes[i].is_blocked == is_blocked);
+    return wanted;
+}
+
+static void generate_delayed(struct trial *trial, uint64_t seed, uint64_t number)
+{
+    trial->slow = trial->blocked = trial->blocked_slow = trial->set[0];
+    if (is_wanted(&fluid, false) || is_wanted(&gaps, false))
+        generate_for_supply(&trial->slow, &fluid, seed, number);
+    if (is_wanted(&whole, true))
+        generate_blocked(&trial->blocked, &whole, seed, number);
+    if (is_wanted(&fluid, true))
+        generate_blocked(&trial->blocked_slow, &fluid, seed, number);
+}
+
 static void try_random(uint64_t sets, uint64_t seed)
 {
     static struct trial trials[BATCH];
@@ -422,6 +573,7 @@ static void try_random(uint64_t sets, uint64_t seed)
                 generate(&trials[count].set[i], seed, number, pools[i]);
             for (int i = 0; i < POOLS; i++)
                 loosen(&trials[count].loose[i], &trials[count].set[i], seed, number);
+            generate_delayed(&trials[count], seed, number);
         }
         try_batch(trials, count);
     }
@@ -441,15 +593,17 @@ static void read_set(const char *line, const char **mode, struct task_set *set, 
     if (set->count > TASKS_MAX)
         errx(EX_DATAERR, "standard input: more than %d tasks", TASKS_MAX);
     for (int i = 0; i < set->count; i++) {
-        json_int_t runtime, deadline, period;
+        json_int_t runtime, deadline, period, blocking = 0;
         struct task *task = &set->task[i];
-        if (json_unpack_ex(json_array_get(tasks, (size_t)i), &error, 0, "{s:I, s:I, s:I, s?:i}",
-                           "runtime", &runtime, "deadline", &deadline, "period", &period, "layer",
+        if (json_unpack_ex(json_array_get(tasks, (size_t)i), &error, 0,
+                           "{s:I, s:I, s:I, s?:I, s?:i}", "runtime", &runtime, "deadline",
+                           &deadline, "period", &period, "blocking", &blocking, "layer",
                            &task->layer) != 0)
             errx(EX_DATAERR, "standard input: %s", error.text);
         task->runtime = runtime;
         task->deadline = deadline;
         task->period = period;
+        task->blocking = blocking;
     }
 }
 
@@ -467,6 +621,7 @@ static void replay(void)
             trial.set[i] = trial.loose[i] = set;
             trial.loose[i].overrun = OVERRUN;
         }
+        trial.slow = trial.blocked = trial.blocked_slow = set;
         for (int i = 0; i < MODES; i++)
             if (strcmp(modes[i].name, name) == 0) {
                 ask_ahead(&modes[i], &trial);
@@ -526,24 +681,28 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {{"sets", required_argument, NULL, 'n'},
                                             {"seed", required_argument, NULL, 's'},
+                                            {"only", required_argument, NULL, 'o'},
                                             {"replay", no_argument, NULL, 'r'},
                                             {0}};
     uint64_t sets = 5000, seed = 1;
     bool replays = false;
+    const char *only = "";
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'n')
             sets = number_or_usage(optarg);
         else if (option == 's')
             seed = number_or_usage(optarg);
+        else if (option == 'o')
+            only = optarg;
         else if (option == 'r')
             replays = true;
         else
             return EX_USAGE;
     }
     if (optind + 1 != argc)
-        errx(EX_USAGE, "usage: oracle [--sets N] [--seed S] | --replay PLUGINS");
+        errx(EX_USAGE, "usage: oracle [--sets N] [--seed S] [--only TEXT] | --replay PLUGINS");
     signal(SIGPIPE, SIG_IGN);
-    start(argv[optind]);
+    start(argv[optind], only);
     if (replays)
         replay();
     else

@@ -75,6 +75,12 @@ void plugin_start(struct plugin_process *plugin, const char *directory, const ch
 
 /* ---- Requests ---- */
 
+static void add_blocking(struct plugin_process *plugin, const struct task *task)
+{
+    if (task->blocking > 0)
+        paragraph_add_number(&plugin->output, "blocking", (uint64_t)task->blocking);
+}
+
 static void begin(struct plugin_process *plugin, const char *op, int number)
 {
     paragraph_add(&plugin->output, "op", op);
@@ -111,6 +117,7 @@ void plugin_ask_accept(struct plugin_process *plugin, int number, const struct t
 {
     begin(plugin, "accept", number);
     add_times(plugin, task);
+    add_blocking(plugin, task);
     end(plugin, commit);
 }
 
@@ -118,6 +125,7 @@ void plugin_ask_schedule(struct plugin_process *plugin, int number, const struct
 {
     begin(plugin, "schedule", number);
     add_place(plugin, task);
+    add_blocking(plugin, task);
     paragraph_add_number(&plugin->output, "accepted_runtime", (uint64_t)task->runtime);
     end(plugin, false);
 }

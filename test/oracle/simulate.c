@@ -23,6 +23,10 @@
 
 #include <stddef.h>
 
+/* A CPU that gives less than all of its time: [s, d] in the proofs above gets at least what the
+ * supply gives from its beginning on. So a synchronous release at this beginning is the worst
+ * case. */
+
 struct job {
     const struct task *task;
     int64_t next; /* the time of the next release */
@@ -35,7 +39,8 @@ struct job {
 
 struct run {
     int count;
-    struct job job[TASKS_MAX];
+    struct job job[TASKS_MAX + 1]; /* one for a thread that blocks the others */
+    struct supply supply;          /* the rate is 1 here, see scaled */
 };
 
 static int64_t greatest_common_divisor(int64_t a, int64_t b)
@@ -57,6 +62,44 @@ int64_t hyperperiod(const struct task_set *set)
     return common;
 }
 
+/* ---- Supply ---- */
+
+static bool is_off(const struct supply *supply, int64_t now)
+{
+    if (now < supply->first || supply->off == 0)
+        return now < supply->first;
+    return (now - supply->first) % (supply->on + supply->off) >= supply->on;
+}
+
+/* Returns the time at which the CPU is next turned on or off. */
+static int64_t next_turn(const struct supply *supply, int64_t now)
+{
+    if (now < supply->first || supply->off == 0)
+        return now < supply->first ? supply->first : INT64_MAX;
+    const int64_t phase = (now - supply->first) % (supply->on + supply->off);
+    return now - phase + supply->on + (phase < supply->on ? 0 : supply->off);
+}
+
+/* Returns the set in a unit of time in which the CPU does one unit of work while it is on: times are
+ * multiplied by rate, and work by whole. */
+static struct task_set scaled(const struct task_set *set)
+{
+    struct task_set result = *set;
+    struct supply *supply = &result.supply;
+    if (supply->rate == 0)
+        *supply = WHOLE_CPU;
+    for (int i = 0; i < set->count; i++) {
+        result.task[i].runtime *= supply->whole;
+        result.task[i].blocking *= supply->whole;
+        result.task[i].deadline *= supply->rate;
+        result.task[i].period *= supply->rate;
+    }
+    supply->first *= supply->rate;
+    supply->on *= supply->rate;
+    supply->off *= supply->rate;
+    return result;
+}
+
 /* ---- The order of execution ---- */
 
 static bool runs_before(const struct job *a, const struct job *b)
@@ -72,10 +115,12 @@ static bool runs_before(const struct job *a, const struct job *b)
     return b->loses_ties && !a->loses_ties;
 }
 
-static void choose(struct run *run, int cpus)
+static void choose(struct run *run, int cpus, int64_t now)
 {
     for (int i = 0; i < run->count; i++)
         run->job[i].running = false;
+    if (is_off(&run->supply, now))
+        return;
     for (int cpu = 0; cpu < cpus; cpu++) {
         struct job *best = NULL;
         for (int i = 0; i < run->count; i++) {
@@ -104,10 +149,10 @@ static void release(struct run *run, int64_t now)
     }
 }
 
-/* Returns the time of the next release or completion. */
+/* Returns the time of the next release or completion, or at which the CPU is turned on or off. */
 static int64_t next_event(const struct run *run, int64_t now)
 {
-    int64_t next = INT64_MAX;
+    int64_t next = next_turn(&run->supply, now);
     for (int i = 0; i < run->count; i++) {
         const struct job *job = &run->job[i];
         if (job->next < next)
@@ -140,7 +185,7 @@ static bool run_misses(struct run *run, int cpus, int64_t until, const struct ta
     int64_t now = 0;
     while (now < until) {
         release(run, now);
-        choose(run, cpus);
+        choose(run, cpus, now);
         int64_t then = next_event(run, now);
         const struct job *late = advance(run, now, then);
         if (late != NULL) {
@@ -165,7 +210,7 @@ static bool same_level(const struct task *a, const struct task *b)
 static int prepare(struct run *run, const struct task_set *set, int turn)
 {
     int turns = 1;
-    *run = (struct run){.count = set->count};
+    *run = (struct run){.count = set->count, .supply = set->supply};
     for (int i = 0; i < set->count; i++) {
         int place = 0, size = 0;
         for (int j = 0; j < set->count; j++)
@@ -236,7 +281,47 @@ static bool overruns_miss(const struct task_set *set, int cpus, const struct tas
     return false;
 }
 
-static bool misses(const struct task_set *set, int cpus, const struct task **task, int64_t *at)
+/* ---- Blocking ---- */
+
+/* Adds a thread of lower rank that has the rank of `victim` from 0 on, for the blocking time, because
+ * it holds a lock. Only deadlines of this rank are looked at: a deadline task counts the blocking
+ * time in all intervals from its deadline on, and a level in its own response time. */
+static void block(struct run *run, const struct task *victim)
+{
+    for (int i = run->count++; i > 0; i--)
+        run->job[i] = run->job[i - 1];
+    run->job[0] = (struct job){.task = victim,
+                               .next = INT64_MAX,
+                               .released = -1,
+                               .due = victim->deadline,
+                               .left = victim->blocking,
+                               .may_be_late = true};
+    for (int i = 1; i < run->count; i++) {
+        const struct task *task = run->job[i].task;
+        run->job[i].may_be_late = victim->policy == POLICY_DEADLINE
+                                      ? task->policy != POLICY_DEADLINE
+                                      : !same_level(task, victim);
+    }
+}
+
+static bool blocked_misses(const struct task_set *set, int cpus, const struct task **task,
+                           int64_t *at)
+{
+    for (int i = 0; i < set->count; i++) {
+        int turns = set->task[i].blocking > 0;
+        for (int turn = 0; turn < turns; turn++) {
+            struct run run;
+            turns = prepare(&run, set, turn);
+            block(&run, &set->task[i]);
+            if (run_misses(&run, cpus, hyperperiod(set), task, at))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool scaled_misses(const struct task_set *set, int cpus, const struct task **task,
+                          int64_t *at)
 {
     if (set->overrun > 0)
         return overruns_miss(set, cpus, task, at);
@@ -248,15 +333,17 @@ static bool misses(const struct task_set *set, int cpus, const struct task **tas
         if (run_misses(&run, cpus, until, task, at))
             return true;
     }
-    return false;
+    return blocked_misses(set, cpus, task, at);
 }
 
 bool global_misses(const struct task_set *set, int cpus, struct miss *miss)
 {
+    const struct task_set run = scaled(set);
     const struct task *task = NULL;
-    if (!misses(set, cpus, &task, &miss->at))
+    if (!scaled_misses(&run, cpus, &task, &miss->at))
         return false;
-    miss->task = (int)(task - set->task);
+    miss->task = (int)(task - run.task);
+    miss->at /= run.supply.rate;
     return true;
 }
 
@@ -264,7 +351,7 @@ bool partitioned_misses(const struct task_set *set, struct miss *miss)
 {
     bool done[TASKS_MAX] = {false};
     for (int first = 0; first < set->count; first++) {
-        struct task_set alone = {.overrun = set->overrun};
+        struct task_set alone = {.overrun = set->overrun, .supply = set->supply};
         int place[TASKS_MAX];
         for (int i = first; i < set->count; i++)
             if (!done[i] && set->task[i].cpu == set->task[first].cpu) {
@@ -272,9 +359,8 @@ bool partitioned_misses(const struct task_set *set, struct miss *miss)
                 place[alone.count] = i;
                 alone.task[alone.count++] = set->task[i];
             }
-        const struct task *task = NULL;
-        if (alone.count > 0 && misses(&alone, 1, &task, &miss->at)) {
-            miss->task = place[task - alone.task];
+        if (alone.count > 0 && global_misses(&alone, 1, miss)) {
+            miss->task = place[miss->task];
             return true;
         }
     }

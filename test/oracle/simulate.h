@@ -15,11 +15,21 @@ struct task {
     int layer;                         /* the task's plugin in a stack of plugins; 0 is on top */
     enum policy policy;
     int priority, cpu;
+    int64_t blocking; /* us: how long a thread of lower rank delays a job of the task */
 };
+
+/* The least time that a CPU gives. It gives none until `first`, in us. Then it alternates between
+ * `on` and `off` us; off = 0: it stays on. While it is on, it does rate / whole us of work in a us. */
+struct supply {
+    int64_t first, on, off, rate, whole;
+};
+
+#define WHOLE_CPU ((struct supply){0, 0, 0, 1, 1})
 
 struct task_set {
     int count;
     struct task task[TASKS_MAX];
+    struct supply supply; /* rate 0: WHOLE_CPU */
     /* us: how far a thread can overrun. Then the tasks of a layer have one user, and the sets below
      * are those of a user whose threads keep to their runtimes while all others overrun. */
     int64_t overrun;

@@ -13,7 +13,7 @@ static char reason[REASON_BYTES];
 static struct spec spec;
 static char text[2 * SPEC_BYTES_MAX];
 
-static const char *const times[] = {"runtime", "period", "deadline", "desired_runtime"};
+static const char *const times[] = {"runtime", "period", "deadline", "desired_runtime", "blocking"};
 #define A_TIME \
     "must be a whole number of microseconds, or a string such as \"8ms\" with us, ms, s, min, h or d, from 1us to 3600s"
 #define A_NAME " characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]"
@@ -329,6 +329,13 @@ static void times_that_contradict_one_another_are_told(void **state)
     refused(
         "{\"runtime\": \"2ms\", \"period\": \"10ms\", \"deadline\": \"5ms\",\n\"desired_runtime\": \"6ms\"}",
         "key \"desired_runtime\" (line 2)", "must not exceed the deadline: 6000us against 5000us");
+    refused("{\"period\": \"10ms\",\n\"blocking\": \"2ms\"}", "key \"blocking\" (line 2)",
+            "needs the key \"runtime\"");
+    refused("{\"runtime\": \"2ms\", \"period\": \"10ms\",\n\"blocking\": \"11ms\"}",
+            "key \"blocking\" (line 2)", "must not exceed the period: 11000us against 10000us");
+    refused(
+        "{\"runtime\": 1, \"desired_runtime\": 2, \"deadline\": \"5ms\",\n\"blocking\": \"6ms\"}",
+        "key \"blocking\" (line 2)", "must not exceed the deadline: 6000us against 5000us");
     refused("{\"token\": \"t\", \"runtime\": 0}", "key \"runtime\"");
     /* a client can recognize even the answer to a refused spec */
     assert_string_equal(spec.token, "t");
@@ -354,12 +361,12 @@ static void each_key_takes_its_whole_range(void **state)
     (void)state;
     taken("{}");
     taken(
-        "{\"runtime\": \"3600s\", \"desired_runtime\": \"3600s\", \"period\": \"3600s\", \"deadline\": \"3600s\"}");
+        "{\"runtime\": \"3600s\", \"desired_runtime\": \"3600s\", \"period\": \"3600s\", \"deadline\": \"3600s\", \"blocking\": \"3600s\"}");
     assert_true(spec.runtime == TIME_MAX && spec.desired_runtime == TIME_MAX &&
-                spec.period == TIME_MAX && spec.deadline == TIME_MAX);
+                spec.period == TIME_MAX && spec.deadline == TIME_MAX && spec.blocking == TIME_MAX);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         for (size_t j = 0; j < sizeof times / sizeof *times; j++) {
-            snprintf(json, sizeof json, "{%s\"%s\": %s}", j == 3 ? "\"runtime\": 1, " : "",
+            snprintf(json, sizeof json, "{%s\"%s\": %s}", j >= 3 ? "\"runtime\": 1, " : "",
                      times[j], good[i]);
             taken(json);
         }
@@ -446,6 +453,7 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
                             .desired_runtime = random_time(),
                             .period = random_time(),
                             .deadline = random_time(),
+                            .blocking = random_time(),
                             .priority = (int)random_below(100),
                             .attach = (pid_t)(random_below(2) * random_below(4194305)),
                             .ignore_admission = random_below(2),
@@ -456,9 +464,9 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
                     got;
         char json[400], *end = json;
         const uint64_t *const values[] = {&sent.runtime, &sent.period, &sent.deadline,
-                                          &sent.desired_runtime};
+                                          &sent.desired_runtime, &sent.blocking};
         end += sprintf(end, "{\"comment\": \"\"");
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 5; i++)
             if (*values[i] != 0)
                 end += sprintf(end, ", \"%s\": %llu", times[i], (unsigned long long)*values[i]);
         if (sent.attach != 0)
@@ -504,6 +512,8 @@ static void lines_that_no_spec_has_are_refused(void **state)
         "plugin=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\n",
         "period=10\nruntime=11\n\n",
         "desired_runtime=1\n\n",
+        "blocking=1\n\n",
+        "runtime=1\nperiod=2\nblocking=3\n\n",
         "attach=1\ndry_run=1\n\n",
         "dry_run=2\n\n",
         "units_count=0\n\n",

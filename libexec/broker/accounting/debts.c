@@ -214,7 +214,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
     debt->grant.holdings = NULL; /* only CPU time has debts */
     debt->grant.background = 0;
     debt->grant.plan.runtime = debt->grant.spec.runtime = runtime;
-    debt->grant.spec.desired_runtime = 0;
+    debt->grant.spec.desired_runtime = debt->grant.spec.blocking = 0;
     debt->grant.plan.period = debt->grant.spec.period = period_of(given_up);
     debt->grant.utilization = cpu_utilization(&debt->grant);
     debt->rate = rate_of(&debt->grant);

@@ -232,6 +232,7 @@ static json_t *grant_or_null(json_t *object, const struct grant *grant)
     if (grant == NULL)
         return json_null();
     cpu_show(object, grant);
+    show_extra(object, "blocking", (int64_t)grant->spec.blocking);
     set(object, "expires", number_or_null(grant->spec.expires));
     set(object, "importance", number_or_null((uint64_t)grant->spec.importance));
     set(object, "weight", json_integer(spec_weight(&grant->spec)));

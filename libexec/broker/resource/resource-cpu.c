@@ -157,6 +157,7 @@ static void cpu_ask(struct paragraph_output *output, int plugin, const struct sp
     paragraph_add_stated(output, "period", spec->period);
     paragraph_add_stated(output, "deadline", spec->deadline);
     paragraph_add_stated(output, "desired_runtime", spec->desired_runtime);
+    paragraph_add_stated(output, "blocking", spec->blocking);
     paragraph_add_stated(output, "priority", (uint64_t)spec->priority);
     paragraph_add_stated(output, "ignore_admission", spec->ignore_admission);
     add_within(output, "cpus", spec);
@@ -178,6 +179,7 @@ static void cpu_tell(struct paragraph_output *output, int plugin, const struct g
     cpu_tell_load(output, &grant->plan);
     paragraph_add_stated(output, "accepted_runtime", grant->plan.runtime);
     paragraph_add_stated(output, "desired_runtime", grant->spec.desired_runtime);
+    paragraph_add_stated(output, "blocking", grant->spec.blocking);
     paragraph_add_stated(output, "requested_priority", (uint64_t)grant->spec.priority);
     paragraph_add_stated(output, "ignore_admission", grant->spec.ignore_admission);
 }
@@ -190,6 +192,7 @@ void cpu_record(struct paragraph_output *output, const struct grant *grant)
     paragraph_add_stated(output, "deadline", grant->spec.deadline);
     paragraph_add_stated(output, "runtime", grant->spec.runtime);
     paragraph_add_stated(output, "desired_runtime", grant->spec.desired_runtime);
+    paragraph_add_stated(output, "blocking", grant->spec.blocking);
     paragraph_add_stated(output, "requested_priority", (uint64_t)grant->spec.priority);
     paragraph_add_stated(output, "ignore_admission", grant->spec.ignore_admission);
     paragraph_add_stated(output, "utilization", grant->utilization);
@@ -216,6 +219,7 @@ bool cpu_take_up(const struct paragraph *record, struct grant *grant)
         !get(record, "deadline", TIME_MAX, &spec->deadline) ||
         !get(record, "runtime", TIME_MAX, &spec->runtime) ||
         !get(record, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
+        !get(record, "blocking", TIME_MAX, &spec->blocking) ||
         !get(record, "accepted_runtime", TIME_MAX, &plan->runtime) ||
         !get(record, "requested_priority", PRIORITY_MAX, &requested) ||
         !get(record, "priority", PRIORITY_MAX, &priority) ||
