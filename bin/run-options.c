@@ -196,7 +196,7 @@ static bool claims_no_cpu(const json_t *spec)
     static const char *const cpu[] = {"runtime",  "desired_runtime",  "period",
                                       "deadline", "priority",         "plugin",
                                       "cpus",     "ignore_admission", "blocking",
-                                      NULL};
+                                      "reclaim",  "overrun_signal",   NULL};
     return has_any(spec, others) && !has_any(spec, cpu);
 }
 

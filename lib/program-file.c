@@ -51,11 +51,16 @@ static bool take_leave(const json_t *value, void *into, char *why)
 }
 
 /* The keys of a spec that a rule may state. */
-static const char *const of_spec[] = {
-    "runtime",  "period",     "deadline", "desired_runtime", "blocking",
-    "priority", "importance", "weight",   "plugin",          "ignore_admission",
-    "cpus",     "nice",       "clamp",    "modes",           "mode",
-    "units",    "comment"};
+static const char *const of_spec[] = {"runtime",    "period",
+                                      "deadline",   "desired_runtime",
+                                      "blocking",   "priority",
+                                      "importance", "weight",
+                                      "plugin",     "ignore_admission",
+                                      "reclaim",    "overrun_signal",
+                                      "cpus",       "nice",
+                                      "clamp",      "modes",
+                                      "mode",       "units",
+                                      "comment"};
 enum { OF_SPEC = sizeof of_spec / sizeof *of_spec };
 
 /* The keys of a spec that concern the whole process or the whole machine. A file states them beside

@@ -21,12 +21,20 @@ bool retry_again(int tries)
     return true;
 }
 
-int retry_set(pid_t tid, const struct attributes *wanted)
+static uint64_t flags_of(const struct attributes *wanted)
+{
+    const bool is_deadline = wanted->policy == POLICY_DEADLINE;
+    return (wanted->reset_on_fork ? SCHED_FLAG_RESET_ON_FORK : 0) |
+           (is_deadline && wanted->reclaim ? SCHED_FLAG_RECLAIM : 0) |
+           (is_deadline && wanted->overrun_signal ? SCHED_FLAG_DL_OVERRUN : 0);
+}
+
+static int set(pid_t tid, const struct attributes *wanted, uint64_t more_flags)
 {
     struct kernel_sched_attr kernel = {
         .size = sizeof kernel,
         .policy = kernel_policy[wanted->policy],
-        .flags = wanted->reset_on_fork ? SCHED_FLAG_RESET_ON_FORK : 0,
+        .flags = flags_of(wanted) | more_flags,
         .priority = (unsigned)wanted->priority,
         .nice = wanted->nice,
         .runtime = wanted->runtime * 1000,
@@ -38,6 +46,16 @@ int retry_set(pid_t tid, const struct attributes *wanted)
         result = sched_setattr_of(tid, &kernel);
     while (result != 0 && retry_again(tries++));
     return result;
+}
+
+int retry_set(pid_t tid, const struct attributes *wanted)
+{
+    return set(tid, wanted, 0);
+}
+
+int retry_set_parameters(pid_t tid, const struct attributes *wanted)
+{
+    return set(tid, wanted, SCHED_FLAG_KEEP_POLICY);
 }
 
 bool retry_get(pid_t tid, struct attributes *now)

@@ -17,6 +17,10 @@ bool retry_again(int tries);
  * temporary error. Does not set the CPUs of *wanted. -1: errno says why. */
 int retry_set(pid_t tid, const struct attributes *wanted);
 
+/* Like retry_set for a thread under the policy of *wanted, but does not set the policy: a thread that
+ * has become ordinary meanwhile stays ordinary. */
+int retry_set_parameters(pid_t tid, const struct attributes *wanted);
+
 /* Like thread_attributes, but repeats the call after a temporary error. False: errno says why;
  * ESRCH: the thread has ended. */
 bool retry_get(pid_t tid, struct attributes *now);

@@ -616,3 +616,19 @@ enum apply_result scheduling_resume(const struct target *target, const struct at
     let_go(target, pidfd);
     return done;
 }
+
+bool scheduling_end_reclaim(const struct target *target)
+{
+    struct identity identity;
+    struct attributes now;
+    bool done = true;
+    int pidfd = hold(target, false, &identity);
+    if (pidfd < 0)
+        return true;
+    if (retry_get(target->tid, &now) && now.policy == POLICY_DEADLINE && now.reclaim) {
+        now.reclaim = false;
+        done = retry_set_parameters(target->tid, &now) == 0;
+    }
+    let_go(target, pidfd);
+    return done;
+}

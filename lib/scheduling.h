@@ -74,4 +74,8 @@ void scheduling_suspend(const struct target *target, struct overrun *overrun);
 enum apply_result scheduling_resume(const struct target *target, const struct attributes *granted,
                                     const struct overrun *overrun);
 
+/* Ends the reclaiming of a SCHED_DEADLINE thread (attributes.reclaim). A thread that has become
+ * ordinary meanwhile stays ordinary. False: the kernel refuses, and the thread still reclaims. */
+bool scheduling_end_reclaim(const struct target *target);
+
 #endif

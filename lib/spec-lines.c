@@ -31,6 +31,8 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     paragraph_add_stated(output, "attach", (uint64_t)spec->attach);
     paragraph_add_stated(output, "attach_unseen", (uint64_t)spec->attach_unseen);
     paragraph_add_stated(output, "ignore_admission", spec->ignore_admission);
+    paragraph_add_stated(output, "reclaim", spec->reclaim);
+    paragraph_add_stated(output, "overrun_signal", spec->overrun_signal);
     paragraph_add_stated(output, "lifetime_thread", spec->lifetime_thread);
     paragraph_add_stated(output, "attach_none", spec->attach_none);
     paragraph_add_stated(output, "lifetime_spec", spec->lifetime_spec);
@@ -95,6 +97,14 @@ bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
     return mode.runtime == 0 || (mode.runtime_least != 0 && mode.runtime_least <= mode.runtime);
 }
 
+static bool get_flag(const struct paragraph *paragraph, const char *key, bool *into)
+{
+    uint64_t flag;
+    const bool good = get_number(paragraph, key, 1, &flag);
+    *into = flag != 0;
+    return good;
+}
+
 bool spec_get(const struct paragraph *paragraph, struct spec *spec)
 {
     char why[REASON_BYTES];
@@ -121,6 +131,8 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !get_number(paragraph, "weight", WEIGHT_MAX, &weight) ||
         !extras_get(paragraph, &spec->extras) ||
         !get_number(paragraph, "ignore_admission", 1, &ignore) ||
+        !get_flag(paragraph, "reclaim", &spec->reclaim) ||
+        !get_flag(paragraph, "overrun_signal", &spec->overrun_signal) ||
         !get_number(paragraph, "lifetime_thread", 1, &thread) ||
         !get_number(paragraph, "attach_none", 1, &none) ||
         !get_number(paragraph, "lifetime_spec", 1, &life) ||

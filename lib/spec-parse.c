@@ -185,6 +185,8 @@ static const struct {
     {"clamp", take_clamp, offsetof(struct spec, extras)},
     {"plugin", spec_take_plugin, offsetof(struct spec, plugin)},
     {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
+    {"reclaim", take_flag, offsetof(struct spec, reclaim)},
+    {"overrun_signal", take_flag, offsetof(struct spec, overrun_signal)},
     {"attach", take_tid, offsetof(struct spec, attach)},
     {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
     {"budget", take_budget, offsetof(struct spec, budget_process)},

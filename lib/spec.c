@@ -22,7 +22,7 @@ bool spec_claims_cpu(const struct spec *spec)
     return (spec->claims == NULL && !extras_any(&spec->extras)) || spec->runtime != 0 ||
            spec->desired_runtime != 0 || spec->period != 0 || spec->deadline != 0 ||
            spec->blocking != 0 || spec->priority != 0 || spec->plugin != NULL ||
-           spec->ignore_admission || spec->cpus != NULL;
+           spec->ignore_admission || spec->reclaim || spec->overrun_signal || spec->cpus != NULL;
 }
 
 uint64_t spec_least_runtime(const struct spec *spec)

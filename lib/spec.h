@@ -51,6 +51,9 @@ struct spec {
     uint64_t attach_inode;
     pid_t attach_unseen; /* the number of a thread that the reader cannot find; 0: none */
     bool ignore_admission, lifetime_thread;
+    /* only under SCHED_DEADLINE: reclaim: the thread also gets CPU time that nobody has reserved;
+     * overrun_signal: the kernel sends SIGXCPU at an overrun */
+    bool reclaim, overrun_signal;
     /* attach_none: the spec states "attach": null. lifetime_spec: the spec states "lifetime":
      * "spec". If a changed spec does not state one of these keys, the value of the earlier spec
      * stays in force for a thread that is attached */

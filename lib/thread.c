@@ -271,6 +271,9 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
     attributes->runtime = kernel.runtime / 1000;
     attributes->deadline = kernel.deadline / 1000;
     attributes->period = kernel.period / 1000;
+    const bool is_deadline = attributes->policy == POLICY_DEADLINE;
+    attributes->reclaim = is_deadline && (kernel.flags & SCHED_FLAG_RECLAIM) != 0;
+    attributes->overrun_signal = is_deadline && (kernel.flags & SCHED_FLAG_DL_OVERRUN) != 0;
     return true;
 }
 
@@ -280,7 +283,8 @@ bool attributes_show(const struct attributes *plan, const struct attributes *now
         return false;
     if (plan->policy == POLICY_DEADLINE)
         return plan->runtime == now->runtime && plan->deadline == now->deadline &&
-               plan->period == now->period;
+               plan->period == now->period && plan->overrun_signal == now->overrun_signal &&
+               (plan->reclaim || !now->reclaim);
     return plan->priority == now->priority;
 }
 
@@ -325,6 +329,9 @@ void attributes_add(struct paragraph_output *output, const char *prefix,
         paragraph_add_number(output, with_prefix(name, prefix, "runtime"), attributes->runtime);
         paragraph_add_number(output, with_prefix(name, prefix, "deadline"), attributes->deadline);
         paragraph_add_number(output, with_prefix(name, prefix, "period"), attributes->period);
+        paragraph_add_stated(output, with_prefix(name, prefix, "reclaim"), attributes->reclaim);
+        paragraph_add_stated(output, with_prefix(name, prefix, "overrun_signal"),
+                             attributes->overrun_signal);
     }
     paragraph_add(output, with_prefix(name, prefix, "cpus"), format_cpus(&attributes->cpus, cpus));
     if (attributes->domain)
@@ -343,7 +350,7 @@ bool attributes_get(const struct paragraph *paragraph, const char *prefix,
                     struct attributes *attributes)
 {
     char name[48];
-    uint64_t reset, priority, domain;
+    uint64_t reset, priority, domain, reclaim, overrun_signal;
     memset(attributes, 0, sizeof *attributes);
     const char *policy = paragraph_get(paragraph, with_prefix(name, prefix, "policy"));
     if (policy == NULL || !policy_from_name(policy, &attributes->policy))
@@ -353,12 +360,16 @@ bool attributes_get(const struct paragraph *paragraph, const char *prefix,
         return false;
     if (!get_number(paragraph, prefix, "reset_on_fork", 1, &reset) ||
         !get_number(paragraph, prefix, "domain", 1, &domain) ||
+        !get_number(paragraph, prefix, "reclaim", 1, &reclaim) ||
+        !get_number(paragraph, prefix, "overrun_signal", 1, &overrun_signal) ||
         !get_number(paragraph, prefix, "priority", PRIORITY_MAX, &priority) ||
         !get_number(paragraph, prefix, "runtime", UINT64_MAX / 1000, &attributes->runtime) ||
         !get_number(paragraph, prefix, "deadline", UINT64_MAX / 1000, &attributes->deadline) ||
         !get_number(paragraph, prefix, "period", UINT64_MAX / 1000, &attributes->period))
         return false;
     attributes->reset_on_fork = reset != 0;
+    attributes->reclaim = reclaim != 0;
+    attributes->overrun_signal = overrun_signal != 0;
     attributes->domain = domain != 0 && CPU_COUNT(&attributes->cpus) == 1;
     attributes->priority = (int)priority;
     const char *nice = paragraph_get(paragraph, with_prefix(name, prefix, "nice"));

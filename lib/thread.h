@@ -28,7 +28,10 @@ struct attributes {
     int priority;                       /* FIFO and RR: 1..99; else 0 */
     int nice;                           /* -20..19; has no effect under a real-time policy */
     uint64_t runtime, deadline, period; /* DEADLINE: us; else 0 */
-    cpu_set_t cpus;                     /* the affinity */
+    /* DEADLINE: the thread also gets CPU time that nobody has reserved (SCHED_FLAG_RECLAIM); the
+     * kernel sends SIGXCPU at an overrun (SCHED_FLAG_DL_OVERRUN) */
+    bool reclaim, overrun_signal;
+    cpu_set_t cpus; /* the affinity */
 };
 
 struct identity {
@@ -96,7 +99,8 @@ bool thread_is_of(const struct identity *identity, uid_t owner);
 bool thread_attributes(pid_t tid, struct attributes *attributes);
 
 /* True if the attributes `now`, which the kernel reports for a thread, agree with the attributes
- * `plan`. */
+ * `plan`. They also agree if the thread does not reclaim although it may, because the guard ends
+ * the reclaiming of a thread that other threads wait for (guarded_end_reclaim). */
 bool attributes_show(const struct attributes *plan, const struct attributes *now);
 
 /* Returns the time of the thread's start, in ns of CLOCK_REALTIME, rounded down to the clock
@@ -105,7 +109,7 @@ int64_t thread_started(const struct identity *identity);
 
 /* attributes_add writes attributes as lines of a paragraph, and attributes_get reads such lines.
  * `prefix` stands before each key: policy, reset_on_fork, priority, nice, runtime, deadline,
- * period, cpus. Lines that the policy does not use are left out. A nice value of 0 is also left
+ * period, reclaim, overrun_signal, cpus. Lines that the policy does not use are left out. A nice value of 0 is also left
  * out, except under POLICY_OTHER and POLICY_BATCH. */
 void attributes_add(struct paragraph_output *output, const char *prefix,
                     const struct attributes *attributes);

@@ -37,6 +37,7 @@ is_for() {
     is rule-used-up $BOB a '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
     is full $ALICE a '{"runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
     is unsuitable $ALICE a '{"priority": 5, "plugin": "EDF"}'
+    is unsuitable $ALICE a '{"priority": 5, "plugin": "RR", "overrun_signal": true}'
     is full $ALICE a '{"units": {"count": 3}, "runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
     waits full w
     waits behind x

@@ -1,7 +1,8 @@
 /* Prints the kernel's view of a thread, from sched_getattr(2) and sched_getaffinity(2), on one
  * line.
  *
- * kernel-view TID -> "deadline 0 nice=0 2000/10000/10000 cpus=0-1 reset=1" (times in us).
+ * kernel-view TID -> "deadline 0 nice=0 2000/10000/10000 cpus=0-1 reset=1" (times in us), with " reclaim"
+ *     and " overrun" at the end if the thread has these flags of SCHED_DEADLINE.
  * kernel-view TID PATTERN: looks every 3 ms until the line matches the pattern of fnmatch(3). A
  *     thread may be real-time for a part of each period only. A shell that looks needs CPU time that
  *     it may get only when the thread is ordinary again.
@@ -63,7 +64,8 @@ static bool write_view(pid_t tid, char *line, size_t size)
             view.priority, view.nice, (unsigned long long)view.runtime / 1000,
             (unsigned long long)view.deadline / 1000, (unsigned long long)view.period / 1000);
     print_cpus(out, &cpus);
-    fprintf(out, " reset=%d", (int)(view.flags & 1));
+    fprintf(out, " reset=%d%s%s", (int)(view.flags & 1), (view.flags & 2) != 0 ? " reclaim" : "",
+            (view.flags & 4) != 0 ? " overrun" : "");
     return fclose(out) == 0;
 }
 

@@ -228,7 +228,7 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach blocking budget clamp comment cpu_latency cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime lock_memory mode modes move network nice on_refusal period plugin priority runtime token units weight' ]
+    [ "$keys" = 'attach blocking budget clamp comment cpu_latency cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime lock_memory mode modes move network nice on_refusal overrun_signal period plugin priority reclaim runtime token units weight' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -rs 'map(keys) | add | unique | .[]' "$WORK"/block.* | xargs)" = "$keys" ]
     [[ $(field .reason "$(spec $ALICE cam '{"no_such_key": []}')") == *'is unknown: rtf-spec(5) lists the keys' ]]

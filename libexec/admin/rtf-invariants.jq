@@ -167,7 +167,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
           (if $suspended then [] else [["policy", .grant.policy, $thread.policy], ["priority", .grant.priority, $thread.priority]] end) + [["CPUs", .grant.cpus, $thread.cpus],
            ["reset-on-fork", true, $thread.reset_on_fork]]
           + (if .grant.policy == "deadline" and ($suspended | not) then [["runtime", .grant.runtime_in_mode, $thread.runtime], ["period", .grant.period, $thread.period],
-                                                 ["deadline", .grant.deadline, $thread.deadline]] else [] end)
+                                                 ["deadline", .grant.deadline, $thread.deadline], ["overrun signal", (.grant.overrun_signal // false), ($thread.overrun_signal // false)],
+                                                 ["reclaiming", (.grant.reclaim and $thread.reclaim), ($thread.reclaim // false)]] else [] end)
           | .[] | select(.[1] != .[2]) | "kernel: \($spec | place): thread \($spec.thread.tid): \(.[0]) is \(.[2]), granted is \(.[1])"
       end
 ),

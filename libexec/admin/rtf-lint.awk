@@ -138,7 +138,7 @@ function something_opens(rule,    other) {
 
 function something_bounds(rule,    other) {
     for (other = 1; other <= count; other++)
-        if (!opens[other] && property[other] !~ /^(ignore_adm_test|min_runtime|max_user_threads)$/ && (is_broader(other, rule) || is_related(rule, other)))
+        if (!opens[other] && property[other] !~ /^(ignore_adm_test|reclaim|min_runtime|max_user_threads)$/ && (is_broader(other, rule) || is_related(rule, other)))
             return 1
     return 0
 }

@@ -35,7 +35,7 @@ def used($account; $plugins; $sums): if $sums == null then null
 
 def told($account; $plugins; $sums): . as $rule | used($account; $plugins; $sums) as $used |
     {line, text, says: (if opens then (if value == 0 then "closes" else "opens" end)
-                        elif .property | test("^(trace|ignore_admission)$") then (if .value == "true" then "opens" else "closes" end) else "bounds" end)} +
+                        elif .property | test("^(trace|ignore_adm_test|reclaim)$") then (if .value == "true" then "opens" else "closes" end) else "bounds" end)} +
     (if opens or is_threads then {used: (if $used == null then null else $used | amount($rule) end),
                     left: (if $used == null or value == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
 

@@ -78,6 +78,9 @@ static bool some_lend_too_often; /* a guarded thread has lends_too_often */
  * a suspension causes reports. */
 static void begin_boost(pid_t tid, struct guarded *lender, int priority, int64_t time)
 {
+    struct guarded *holder = guarded_find(tid);
+    if (holder != NULL)
+        guarded_waited_for(holder);
     const bool begun = boost_begin(tid, lender, priority, time, boost_first_try(priority, time));
     if (boosts_evicted())
         were_lost = true;

@@ -111,15 +111,25 @@ enum guarded_run guarded_run(struct guarded *guarded)
 
 /* ---- SCHED_DEADLINE threads that hold locks ---- */
 
-static bool some_ask; /* a thread has asks_for_event */
+static bool some_ask;         /* a thread has asks_for_event */
+static bool some_end_reclaim; /* a thread has ends_reclaim */
 
 static void ask_for_event(struct guarded *guarded)
 {
     some_ask = guarded->asks_for_event = true;
 }
 
+/* This function runs while the kernel's reports are read, so it only notes what has to be done: a
+ * change of the thread could cause reports. */
+void guarded_waited_for(struct guarded *guarded)
+{
+    if (guarded->granted.reclaim)
+        some_end_reclaim = guarded->ends_reclaim = true;
+}
+
 void guarded_holds(struct guarded *guarded, int64_t now)
 {
+    guarded_waited_for(guarded);
     if (guarded->holds || !is_deadline(guarded) || guarded->state != GUARDED_IN_FORCE)
         return;
     const int64_t ran = guarded_ran(guarded);
@@ -311,6 +321,29 @@ void guarded_suspend(struct guarded *guarded, int64_t until)
         return;
     suspend_thread(guarded);
     enter_suspended(guarded, until);
+}
+
+/* PREEMPT_RT refuses to change a SCHED_DEADLINE thread that holds a lock in the kernel. Then the
+ * thread is ordinary for a period, and SCHED_DEADLINE without reclaiming afterwards. */
+static void end_reclaim(struct guarded *guarded)
+{
+    const struct target target = target_of(guarded);
+    guarded->ends_reclaim = false;
+    if (!guarded->granted.reclaim)
+        return;
+    guarded->granted.reclaim = false;
+    if (guarded->state == GUARDED_IN_FORCE && !end_reclaim_of(&target))
+        guarded_suspend(guarded, monotonic_now() + guarded->window.period);
+}
+
+void guarded_end_reclaims(void)
+{
+    if (!some_end_reclaim)
+        return;
+    some_end_reclaim = false;
+    for (struct guarded *guarded = all; guarded != NULL; guarded = guarded->hh.next)
+        if (guarded->ends_reclaim)
+            end_reclaim(guarded);
 }
 
 /* ns. How long a thread stays suspended if the kernel refuses to make it real-time again. The guard
@@ -613,6 +646,7 @@ static void continue_window(struct guarded *guarded, int64_t now)
         guarded->overuse = one->overuse;
         if (guarded->event < 0)
             ask_for_event(guarded);
+        end_reclaim(guarded);
     }
     if (one == NULL || one->until <= now)
         return;
@@ -781,6 +815,9 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     HASH_ADD(hh, all, tid, sizeof guarded->tid, guarded);
     tell->may_lend(guarded, true);
     count_cpu_time(guarded, true);
+    if (guarded->granted.reclaim &&
+        reclaims_not(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd}))
+        guarded_holds(guarded, monotonic_now()); /* an earlier guard has ended the reclaiming */
     continue_window(guarded, monotonic_now());
     if (guarded->group != NULL && guarded->state == GUARDED_IN_FORCE)
         look_for_started(guarded);

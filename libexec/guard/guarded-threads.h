@@ -99,6 +99,7 @@ struct guarded {
     unsigned gifts;         /* SCHED_DEADLINE: how often this thread has given back a lock */
     bool holds;             /* SCHED_DEADLINE: another thread has waited for this thread */
     bool asks_for_event;    /* the broker has to be asked for `event` */
+    bool ends_reclaim;      /* the reclaiming has to end, see guarded_end_reclaims */
     struct overuse overuse; /* SCHED_DEADLINE: counted if `holds` */
     int report_attempts;    /* how often to try again to have the kernel report a boost */
     int64_t check_at;       /* next check for a boost that the kernel did not report */
@@ -174,6 +175,13 @@ void guarded_used_up(struct guarded *guarded, int64_t now);
  * broker has to be asked for an event that fires when the thread has used two runtimes; NULL: none.
  * guarded_is_counted: the guard has this event. */
 void guarded_holds(struct guarded *guarded, int64_t now);
+
+/* guarded_end_reclaims ends the reclaiming (attributes.reclaim) of each thread for which
+ * guarded_waited_for or guarded_holds was called, as long as the thread is guarded. The CPU time of a
+ * thread that reclaims does not show whether others lend to the thread, because the thread may have
+ * more than its grant without any loan. Without reclaiming, what it has beyond its grant is lent. */
+void guarded_waited_for(struct guarded *guarded);
+void guarded_end_reclaims(void);
 struct guarded *guarded_next_holder(void);
 bool guarded_is_counted(const struct guarded *guarded);
 

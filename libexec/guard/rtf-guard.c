@@ -419,6 +419,7 @@ static bool turn(void)
         listen_to_starts(starter, true);
         report_suspended(starter, now);
     }
+    guarded_end_reclaims();
     while ((holder = guarded_next_holder()) != NULL)
         (void)report(holder, "holds");
     if (has_miscounted)

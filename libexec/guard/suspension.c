@@ -87,6 +87,17 @@ enum apply_result resume_deadline(const struct target *target, const struct attr
     return scheduling_resume(target, &wanted, overrun);
 }
 
+bool end_reclaim_of(const struct target *target)
+{
+    return thread_has_ended(target->pidfd) || scheduling_end_reclaim(target);
+}
+
+bool reclaims_not(const struct target *target)
+{
+    struct attributes now;
+    return thread_attributes(target->tid, &now) && now.policy == POLICY_DEADLINE && !now.reclaim;
+}
+
 bool suspension_is_left_over(const struct target *target)
 {
     struct attributes now;

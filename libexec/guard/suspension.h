@@ -27,6 +27,12 @@ int64_t suspend_deadline(const struct target *target, struct overrun *overrun);
 enum apply_result resume_deadline(const struct target *target, const struct attributes *granted,
                                   const struct overrun *overrun);
 
+/* Ends the reclaiming of a SCHED_DEADLINE thread (scheduling_end_reclaim). True if the thread
+ * reclaims no more, or has ended. */
+bool end_reclaim_of(const struct target *target);
+/* True: the thread is SCHED_DEADLINE, and does not reclaim. */
+bool reclaims_not(const struct target *target);
+
 /* True: the thread is ordinary with reset-on-fork, as only a suspended thread is. */
 bool suspension_is_left_over(const struct target *target);
 

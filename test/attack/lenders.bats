@@ -230,6 +230,29 @@ sleeps_in_pause() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; }
     holder_had_at_most 400
 }
 
+# A thread that reclaims may have more than its runtime without a loan. So its CPU time would not show the loan.
+@test "the same if the holder reclaims, whose reclaiming ends when others wait for it" {
+    echo "$ALICE EDF reclaim true" >>"$CONFIG/acl.conf"
+    broker_start
+    company 0 1
+    lenders real rests gives-one
+    waiters_have "${SOON%\}}, \"reclaim\": true}"
+    reserved holder "${EDF%\}}, \"reclaim\": true}" "$HOLDER"
+    eventually sleeps_in_pause "$(thread waiter-0)"
+    sleeps_in_futex "$(thread waiter-1)"
+    holder_had_at_most 400
+    [[ $(kernel "$HOLDER") == deadline*' reset=1' ]]
+    grep -q 'another thread has waited for a lock of thread' "$EVENTS"
+    # the lender has been ordinary, and reclaims again
+    eventually grep -q 'waited for a lock, the holder' "$EVENTS"
+    is_seen_as '* reclaim' "$(thread waiter-1)"
+    # a change of the spec does not bring the reclaiming back
+    reserved holder "${EDF%\}}, \"reclaim\": true, \"comment\": \"again\"}" "$HOLDER"
+    eventually is_seen_plain "$HOLDER"
+    holder_had_at_most 400
+}
+is_seen_plain() { [[ $(kernel "$1") == deadline*' reset=1' ]]; }
+
 # An event reports what the holder uses. Until the guard has this event, it looks at the holder 50 times a second.
 @test "a SCHED_DEADLINE holder that has given back its locks does not wake the guard" {
     broker_start

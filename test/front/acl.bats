@@ -60,9 +60,9 @@ END
 }
 
 @test "explain says that a rule of yes or no opens or closes" {
-    configure_rules "$ALICE - max_utilization 0.5" '- - trace true' '- - ignore_admission false'
+    configure_rules "$ALICE - max_utilization 0.5" '- - trace true' '- - ignore_adm_test false' '- - reclaim true'
     prints 0 acl explain $ALICE EDF
-    out '*acl.conf:2: - - trace true: opens*acl.conf:3: - - ignore_admission false: closes*'
+    out '*acl.conf:2: - - trace true: opens*acl.conf:3: - - ignore_adm_test false: closes*acl.conf:4: - - reclaim true: opens*'
 }
 
 # bats test_tags=turn:1

@@ -96,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         &(struct spec){
             .runtime = 1, .desired_runtime = TIME_MAX, .period = TIME_MAX, .deadline = 1});
     ask(acl, &account, &(struct spec){.priority = 99, .ignore_admission = true});
+    ask(acl, &account, &(struct spec){.runtime = 1, .period = 10, .reclaim = true});
     claim(acl, &account, 2, &(struct claim){.resource = RESOURCE_UNITS, .values = {2}});
     claim(acl, &account, 3,
           &(struct claim){.resource = RESOURCE_DISK, .values = {32768, 50000, 4096}});

@@ -374,6 +374,32 @@ static void passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says
     }
 }
 
+static void reclaiming_needs_a_rule_that_says_true_and_none_that_says_false(void **state)
+{
+    struct spec reclaiming = {.runtime = 10, .period = 10000, .reclaim = true};
+    (void)state;
+    rules_are("- - max_utilization 100\n");
+    denied(&ann, EDF, reclaiming,
+           "no rule in acl.conf allows reclaim (reclaim true) for rtfann (uid 20021) on EDF");
+    rules_are("- - max_utilization 100\nrtfann EDF reclaim true\n");
+    gone(granted(&ann, EDF, reclaiming));
+    denied(&ann, FP, reclaiming,
+           "no rule in acl.conf allows reclaim (reclaim true) for rtfann (uid 20021) on FP");
+    denied(&cat, EDF, reclaiming,
+           "no rule in acl.conf allows reclaim (reclaim true) for rtfcat (uid 20023) on EDF");
+    rules_are("- - max_utilization 100\n- - reclaim true\nrtfann EDF reclaim false\n");
+    denied(&ann, EDF, reclaiming,
+           "acl.conf:3: rtfann EDF reclaim false: the spec says \"reclaim\": true");
+    gone(granted(&cat, EDF, reclaiming));
+    reclaiming.reclaim = false;
+    gone(granted(&ann, EDF, reclaiming));
+    /* a permission opens no CPU time */
+    rules_are("- - reclaim true\n");
+    denied(
+        &ann, EDF, reclaiming,
+        "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on EDF");
+}
+
 /* ---- how rules work together ---- */
 
 static void without_an_opening_nobody_but_root_has_anything(void **state)
@@ -1299,6 +1325,7 @@ int main(void)
         cmocka_unit_test(sums_are_bounded_for_each_domain),
         cmocka_unit_test(
             passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says_false),
+        cmocka_unit_test(reclaiming_needs_a_rule_that_says_true_and_none_that_says_false),
         cmocka_unit_test(without_an_opening_nobody_but_root_has_anything),
         cmocka_unit_test(all_rules_that_match_must_hold),
         cmocka_unit_test(the_papers_example),

@@ -279,6 +279,9 @@ static void other_values_are_what_they_must_be(void **state)
                           "{}"));
     values_refused("ignore_admission", "must be true or false",
                    VALUES("0", "1", "\"true\"", "null", "[]", "{}", "1.0"));
+    values_refused("reclaim", "must be true or false", VALUES("0", "1", "\"true\"", "null", "{}"));
+    values_refused("overrun_signal", "must be true or false",
+                   VALUES("0", "1", "\"true\"", "null", "{}"));
     values_refused("dry_run", "must be true or false",
                    VALUES("0", "1", "\"true\"", "null", "[]", "{}", "1.0"));
     values_refused("lifetime", "must be \"spec\" or \"thread\"",
@@ -378,6 +381,10 @@ static void each_key_takes_its_whole_range(void **state)
         "{\"priority\": 99, \"attach\": 4194304, \"lifetime\": \"spec\", \"move\": \"thread\", \"budget\": \"thread\", \"ignore_admission\": false}");
     assert_true(spec.priority == 99 && spec.attach == 4194304 && !spec.lifetime_thread &&
                 !spec.move_process && !spec.budget_process && !spec.ignore_admission);
+    taken("{\"reclaim\": true, \"overrun_signal\": false}");
+    assert_true(spec.reclaim && !spec.overrun_signal && spec_claims_cpu(&spec));
+    taken("{\"reclaim\": false, \"overrun_signal\": true}");
+    assert_true(!spec.reclaim && spec.overrun_signal && spec_claims_cpu(&spec));
     taken(many("{\"plugin\": \"", "p", 32, "\"}"));
     taken(many("{\"token\": \"", "t", 64, "\"}"));
     taken("{\"token\": \"a.b@c:d-e_F9\"}");
@@ -457,6 +464,8 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
                             .priority = (int)random_below(100),
                             .attach = (pid_t)(random_below(2) * random_below(4194305)),
                             .ignore_admission = random_below(2),
+                            .reclaim = random_below(2),
+                            .overrun_signal = random_below(2),
                             .lifetime_thread = random_below(2),
                             .move_process = random_below(2),
                             .budget_process = random_below(2),
@@ -504,6 +513,8 @@ static void lines_that_no_spec_has_are_refused(void **state)
         "priority=100\n\n",
         "attach=4194305\n\n",
         "ignore_admission=2\n\n",
+        "reclaim=2\n\n",
+        "overrun_signal=true\n\n",
         "lifetime_thread=true\n\n",
         "plugin=\n\n",
         "plugin=a/b\n\n",

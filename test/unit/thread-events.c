@@ -627,6 +627,20 @@ static void the_cpu_time_of_a_deadline_thread_that_holds_a_lock_is_counted(void 
     assert_int_equal(guarded.count, before + 1);
     assert_int_equal(guarded.event, 77);
     assert_true(guarded.again);
+    assert_false(reservation->attachment->has_lent);
+}
+
+/* The guard may make such a thread ordinary for a period, which is no drift. */
+static void a_thread_that_reclaims_no_more_may_be_ordinary_for_a_period(void **state)
+{
+    (void)state;
+    struct reservation *reservation = has_thread("cam");
+    reservation->attachment->guarded = true;
+    reservation->grant->plan.policy = POLICY_DEADLINE;
+    reservation->grant->spec.reclaim = true;
+    says(GUARD_HOLDS, 4711, 100);
+    assert_string_equal(helper_op, "count");
+    assert_true(reservation->attachment->has_lent);
 }
 
 static void a_thread_that_sleeps_before_the_guard_could_wake_it_is_attached_anew(void **state)
@@ -778,6 +792,7 @@ int main(void)
         with_fakes(the_owner_is_told_of_a_loan_unless_an_answer_is_under_way),
         with_fakes(a_thread_that_the_guard_lost_is_guarded_again),
         with_fakes(the_cpu_time_of_a_deadline_thread_that_holds_a_lock_is_counted),
+        with_fakes(a_thread_that_reclaims_no_more_may_be_ordinary_for_a_period),
         with_fakes(a_thread_that_sleeps_before_the_guard_could_wake_it_is_attached_anew),
         with_fakes(a_thread_that_is_being_detached_is_not_attached_anew),
         with_fakes(a_new_guard_hears_of_each_attached_thread),

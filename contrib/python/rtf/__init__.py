@@ -162,7 +162,7 @@ _NUMBERS = ("priority", "importance", "weight")
 _TEXTS = ("plugin", "name", "cpus", "mode")
 _CLAIMS = ("units", "network", "disk")
 _OBJECTS = ("modes", "threads") + _CLAIMS
-_FURTHER = ("lock_memory", "cpu_latency", "nice", "clamp", "move", "comment")
+_FURTHER = ("lock_memory", "cpu_latency", "nice", "clamp", "reclaim", "overrun_signal", "move", "comment")
 
 
 def _in_json(value: Any) -> Any:
@@ -432,7 +432,7 @@ class _Periods:
 
 def reserve(*, thread: Union[int, bool, None] = None, spool: Optional[str] = None, timeout: Time = "30s", **asked: Any) -> Reservation:
     """Describes a reservation; acquire() or `with` asks for it. Parameters: runtime, period, deadline, desired_runtime, priority, plugin, cpus, name, lasting, expires,
-    wait, ignore_admission, importance, weight, modes, mode, units, network, disk, threads, lock_memory, cpu_latency, nice, clamp, move, comment. A parameter that is
+    wait, ignore_admission, importance, weight, modes, mode, units, network, disk, threads, lock_memory, cpu_latency, nice, clamp, reclaim, overrun_signal, move, comment. A parameter that is
     an object in rtf-spec(5) is a dict. threads is a list of dicts: the rules of a program file for the threads of this process.
 
     thread: the thread that gets the reservation; None: the calling thread (with `threads`: the threads that the rules name); False: no thread yet."""

@@ -241,6 +241,10 @@ void rule_judge(struct question *question, const struct rule *rule)
         if (spec->ignore_admission && rule->value == 0)
             rule_denies(question, rule, NONE, "the spec says \"ignore_admission\": true");
         break;
+    case RECLAIM:
+        if (spec->reclaim && rule->value == 0)
+            rule_denies(question, rule, NONE, "the spec says \"reclaim\": true");
+        break;
     case MAX_AMOUNT: /* acl_check_claim judges this property */
     case MAX_USER_AMOUNT:
     case MAX_IMPORTANCE:  /* acl_importance_passes judges this property */
@@ -297,7 +301,7 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
                                 .ceiling = UINT64_MAX,
                                 .refusal = refusal,
                                 .reason = reason};
-    bool opens = false, may_ignore = false;
+    bool opens = false, may_ignore = false, may_reclaim = false;
     *ceiling = UINT64_MAX;
     *least = 0;
     *hold = (struct charge){0};
@@ -310,6 +314,7 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
             continue;
         opens |= rule_opens(rule);
         may_ignore |= rule->property == IGNORE_ADM_TEST && rule->value == 1;
+        may_reclaim |= rule->property == RECLAIM && rule->value == 1;
         rule_judge(&question, rule);
     }
     if (!opens)
@@ -317,6 +322,8 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
                         "opens anything (max_utilization or max_user_utilization)");
     else if (spec->ignore_admission && !may_ignore)
         deny_by_default(&question, plugin_name, "allows ignore_adm_test");
+    else if (spec->reclaim && !may_reclaim)
+        deny_by_default(&question, plugin_name, "allows reclaim (reclaim true)");
     *least = question.least;
     *ceiling = question.denied_for_good || question.ceiling < question.least ? 0 : question.ceiling;
     refusal->never = question.never;

@@ -31,6 +31,7 @@ static const char *const property_names[PROPERTIES] = {
     [MIN_PRIORITY] = "min_priority",
     [MAX_PRIORITY] = "max_priority",
     [IGNORE_ADM_TEST] = "ignore_adm_test",
+    [RECLAIM] = "reclaim",
     [MAX_AMOUNT] = "max_amount",
     [MAX_USER_AMOUNT] = "max_user_amount",
     [MAX_IMPORTANCE] = "max_importance",
@@ -180,6 +181,7 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                                   "max_clamp takes a number from 0 to %d, not \"%.40s\"", CLAMP_MAX,
                                   word);
     case IGNORE_ADM_TEST:
+    case RECLAIM:
     case TRACE:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||

@@ -21,6 +21,7 @@ enum property {
     MIN_PRIORITY,
     MAX_PRIORITY,
     IGNORE_ADM_TEST,
+    RECLAIM,
     MAX_AMOUNT,
     MAX_USER_AMOUNT,
     MIN_BLOCK,

@@ -111,6 +111,19 @@ static void tell_suspended(const struct reservation *reservation, uint64_t times
     warn(reservation, reason);
 }
 
+/* Another thread has waited for a lock of this thread, so the guard ends the reclaiming of the thread.
+ * If the kernel refuses, the guard makes the thread ordinary for a period. */
+static void tell_reclaims_no_more(const struct reservation *reservation)
+{
+    char reason[160];
+    reservation->attachment->has_lent = true;
+    snprintf(
+        reason, sizeof reason,
+        "another thread has waited for a lock of thread %d, so thread %d has no more than its runtime from now on (reclaim)",
+        (int)reservation->attachment->tid, (int)reservation->attachment->tid);
+    warn(reservation, reason);
+}
+
 void thread_events_guarded(const struct guard_event *event)
 {
     struct attachment *attachment = attachment_find(event->tid);
@@ -126,10 +139,12 @@ void thread_events_guarded(const struct guard_event *event)
         tell_lent(attachment->reservation, event->times);
     } else if (event->news == GUARD_LOST)
         adjustments_guard_again(attachment->reservation);
-    else if (event->news == GUARD_HOLDS)
+    else if (event->news == GUARD_HOLDS) {
+        if (attachment->reservation->grant->spec.reclaim)
+            tell_reclaims_no_more(attachment->reservation);
         adjustments_count(attachment->reservation);
-    else if (attachment->state == ATTACHMENT_IN_FORCE &&
-             !request_is_detaching(attachment->reservation)) {
+    } else if (attachment->state == ATTACHMENT_IN_FORCE &&
+               !request_is_detaching(attachment->reservation)) {
         attachment->only_awake = true;
         attachment->state = ATTACHMENT_ASTRAY;
         reservation_queue(attachment->reservation);

@@ -256,9 +256,13 @@ static enum step_result judge_line(struct request *request, const struct plugin_
     struct refusal refusal;
     char reason[REASON_BYTES];
     uint64_t least;
-    const bool enforced = guard_can_enforce(inquiry->plugin, &request->spec, &least, reason);
     inquiry->tries = 0;
     inquiry->seeks_least = false;
+    if (!cpu_allows_flags(inquiry->plugin, &request->spec, reason)) {
+        refusal_note_no(request, inquiry->plugin, ANSWER_NO, reason, 0, true);
+        return SAYS_NO;
+    }
+    const bool enforced = guard_can_enforce(inquiry->plugin, &request->spec, &least, reason);
     if (!enforced)
         refusal_note_no(request, inquiry->plugin, ANSWER_NO, reason, 0, true);
     if (!enforced && least == 0)

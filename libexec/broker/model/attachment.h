@@ -82,7 +82,8 @@ struct attachment {
      * last named this number */
     uint64_t untold;
     /* the guard has suspended the thread because the thread lent its priority to another thread;
-     * this happens under SCHED_DEADLINE, too */
+     * this happens under SCHED_DEADLINE, too. Or the guard has ended the reclaiming of the thread,
+     * and may have suspended the thread for this (guarded_end_reclaims) */
     bool has_lent;
     /* the guard could not make the sleeping thread real-time: the attach helper has to wait until
      * the thread runs */

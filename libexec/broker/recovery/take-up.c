@@ -114,6 +114,7 @@ static bool take_up_cpus(const struct recorded_reservation *recorded, struct gra
     grant->utilization = cpu_utilization(grant);
     uint64_t least;
     return guard_can_enforce(grant->plugin, &grant->spec, &least, reason) &&
+           cpu_allows_flags(grant->plugin, &grant->spec, reason) &&
            cpu_plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
 }
 

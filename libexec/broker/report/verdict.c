@@ -227,6 +227,14 @@ static void show_extras(json_t *object, const struct extras *extras)
                   extras->clamp_max == 0 ? json_null() : json_integer(extras->clamp_max - 1)));
 }
 
+static void show_flag(json_t *object, const char *key, bool is_stated)
+{
+    if (is_stated)
+        set(object, key, json_true());
+    else
+        (void)json_object_del(object, key);
+}
+
 static json_t *grant_or_null(json_t *object, const struct grant *grant)
 {
     if (grant == NULL)
@@ -239,6 +247,8 @@ static json_t *grant_or_null(json_t *object, const struct grant *grant)
     set(object, "claims", claims_list(grant));
     show_mode(object, grant);
     show_extras(object, &grant->spec.extras);
+    show_flag(object, "reclaim", grant->spec.reclaim);
+    show_flag(object, "overrun_signal", grant->spec.overrun_signal);
     return json_incref(object);
 }
 

@@ -81,6 +81,36 @@ bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runti
     return true;
 }
 
+/* False if a thread that reclaims would leave too little CPU time to other threads. */
+static bool may_reclaim_beside(int plugin, int other, char *reason)
+{
+    const struct plugin_line *line = plugin_line(other);
+    if (line->resource != RESOURCE_CPU)
+        return true;
+    if (line->deadline && line->partition == PARTITION_UNTHROTTLED)
+        return fault(
+            reason,
+            "the key \"reclaim\" cannot be granted: the line of %s has partition=unthrottled, and without the kernel's limit a thread that reclaims leaves no CPU time to other threads",
+            line->name);
+    if (!line->deadline && line->promises && plugins_share_cpu(plugin, other))
+        return fault(
+            reason,
+            "the key \"reclaim\" cannot be granted: %s promises CPU time to threads of fixed priorities on the same CPUs, and a thread that reclaims would take it",
+            line->name);
+    return true;
+}
+
+bool cpu_allows_flags(int plugin, const struct spec *spec, char reason[static REASON_BYTES])
+{
+    if ((spec->reclaim || spec->overrun_signal) && !plugin_line(plugin)->deadline)
+        return fault(reason, "the key \"%s\" needs SCHED_DEADLINE, which the plugin does not give",
+                     spec->reclaim ? "reclaim" : "overrun_signal");
+    for (int other = 0; spec->reclaim && other < plugins_count(); other++)
+        if (!may_reclaim_beside(plugin, other, reason))
+            return false;
+    return true;
+}
+
 static bool cpu_take_plan(const struct paragraph *said, struct attributes *plan)
 {
     uint64_t priority = 0, accepted = 0;
@@ -195,6 +225,8 @@ void cpu_record(struct paragraph_output *output, const struct grant *grant)
     paragraph_add_stated(output, "blocking", grant->spec.blocking);
     paragraph_add_stated(output, "requested_priority", (uint64_t)grant->spec.priority);
     paragraph_add_stated(output, "ignore_admission", grant->spec.ignore_admission);
+    paragraph_add_stated(output, "reclaim", grant->spec.reclaim);
+    paragraph_add_stated(output, "overrun_signal", grant->spec.overrun_signal);
     paragraph_add_stated(output, "utilization", grant->utilization);
     add_within(output, "within", &grant->spec);
 }
@@ -209,7 +241,7 @@ bool cpu_take_up(const struct paragraph *record, struct grant *grant)
 {
     struct spec *spec = &grant->spec;
     struct attributes *plan = &grant->plan;
-    uint64_t priority, requested, ignores;
+    uint64_t priority, requested, ignores, reclaim, overrun_signal;
     const char *policy = paragraph_get(record, "policy"), *cpus = paragraph_get(record, "cpus"),
                *within = paragraph_get(record, "within");
     if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) ||
@@ -223,10 +255,13 @@ bool cpu_take_up(const struct paragraph *record, struct grant *grant)
         !get(record, "accepted_runtime", TIME_MAX, &plan->runtime) ||
         !get(record, "requested_priority", PRIORITY_MAX, &requested) ||
         !get(record, "priority", PRIORITY_MAX, &priority) ||
-        !get(record, "ignore_admission", 1, &ignores))
+        !get(record, "ignore_admission", 1, &ignores) || !get(record, "reclaim", 1, &reclaim) ||
+        !get(record, "overrun_signal", 1, &overrun_signal))
         return false;
     spec->priority = (int)requested;
     spec->ignore_admission = ignores != 0;
+    spec->reclaim = reclaim != 0;
+    spec->overrun_signal = overrun_signal != 0;
     plan->priority = (int)priority;
     plan->period = spec->period;
     plan->deadline = spec->deadline != 0 ? spec->deadline : spec->period;
@@ -244,6 +279,8 @@ struct attributes cpu_in_mode(const struct grant *grant)
     const struct mode *mode = grant->spec.mode;
     if (mode != NULL && mode->runtime != 0 && mode->runtime < plan.runtime)
         plan.runtime = mode->runtime;
+    plan.reclaim = grant->spec.reclaim;
+    plan.overrun_signal = grant->spec.overrun_signal;
     return plan;
 }
 
@@ -278,14 +315,15 @@ json_t *cpu_book(const struct grant *grant)
     char cpus[CPU_LIST_TEXT];
     const struct attributes *plan = &grant->plan;
     const struct plugin_line *line = plugin_line(grant->plugin);
-    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "plugin",
-                     line->name, "policy", policy_name(plan->policy), "cpus",
+    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:b}",
+                     "plugin", line->name, "policy", policy_name(plan->policy), "cpus",
                      format_cpus(&plan->cpus, cpus), "priority", plan->priority, "runtime",
                      (json_int_t)plan->runtime, "runtime_in_mode",
                      (json_int_t)cpu_in_mode(grant).runtime, "period", (json_int_t)plan->period,
                      "deadline", (json_int_t)plan->deadline, "weight",
                      (json_int_t)cpu_weight(grant), "rate", (json_int_t)cpu_rate(grant), "domain",
-                     line->domains, "untested", grant->spec.ignore_admission);
+                     line->domains, "untested", grant->spec.ignore_admission, "reclaim",
+                     grant->spec.reclaim, "overrun_signal", grant->spec.overrun_signal);
 }
 
 /* ---- how much a plan takes from the pools ---- */

@@ -7,6 +7,10 @@
 
 #include "resource-kinds.h"
 
+/* True: the plugin can give the spec's keys "reclaim" and "overrun_signal". False: *reason is a
+ * sentence. */
+bool cpu_allows_flags(int plugin, const struct spec *spec, char reason[static REASON_BYTES]);
+
 /* True: the plugin may offer this plan for this spec. False: *reason names the part of the plan
  * that the plugin may not choose. */
 bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime,

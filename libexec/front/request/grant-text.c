@@ -92,6 +92,10 @@ static void add_extras(char *text, const json_t *grant)
         add(text, ", nice %lld", (long long)json_integer_value(nice));
     if (json_is_object(json_object_get(grant, "clamp")))
         add(text, ", utilization clamps");
+    if (json_is_true(json_object_get(grant, "reclaim")))
+        add(text, ", and CPU time that nobody has reserved");
+    if (json_is_true(json_object_get(grant, "overrun_signal")))
+        add(text, ", SIGXCPU at an overrun");
 }
 
 char *grant_text(const json_t *grant, char text[static GRANT_TEXT])
