@@ -24,7 +24,7 @@ tidy() { disk_tidy; }
 rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$@"; }
 uses() { [ "$(jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json")" = "$2" ]; }
 beside() { [ "$(jq -c '[.plugins[].background]' "$SPOOL/status.json")" = "$1" ]; }
-books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+books() { invariants >&2; }
 shows_nothing() { has_classes 0 && has_groups 0; }
 is_where_it_was() { [ "$(group_of "$SLEEPER")" = "$(group_of $$)" ]; }
 is_in_a_group() { [[ $(group_of "$SLEEPER") == /rtf-disk/c* ]]; }

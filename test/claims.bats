@@ -15,7 +15,7 @@ rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilizat
 # pool NAME: the used amount of this pool in status.json.
 pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json"; }
 uses() { [ "$(pool "$1")" = "$2" ]; }
-books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+books() { invariants >&2; }
 
 both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2}}'
 

@@ -12,7 +12,7 @@ prepare() {
 rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$@"; }
 pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name) | "\(.unit) \(.used) \(.capacity)"' "$SPOOL/status.json"; }
 shows() { [ "$(pool "$1")" = "$2" ]; }
-books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+books() { invariants >&2; }
 
 # stream BYTES [MORE]: prints a claim of this many bytes each 50 ms, in blocks of 32 KiB.
 stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s}}' "$1" "${2:-}"; }

@@ -316,7 +316,7 @@ is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
     granted cam "$HOG"
     sleeper $ALICE
     granted still "$SLEEPER"
-    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    invariants
     kill -USR1 "$BROKER"
     eventually [ -e "$SPOOL/state/current/books.json" ]
     [ "$(jq -r '.reservations[] | select(.name == "still").thread.enforcement' "$SPOOL/state/current/books.json")" = 'in force' ]

@@ -339,7 +339,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     rm "$PLACE/.filler"
     # The thread was detached, and the journal says so as soon as it can be written, although no other record is due.
     eventually logged '.stage == "broker" and .decision == "ok" and (.reason | test("journal"))'
-    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    invariants
     run spec $BOB $refused "$cam"
     [ "$(field .grant.runtime "$output")" = 1000 ]
     as $ALICE touch "$SPECS/$ALICE/early.tid" # touching the file asks again

@@ -12,7 +12,7 @@ prepare() {
 
 pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json"; }
 uses() { [ "$(pool "$1")" = "$2" ]; }
-books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+books() { invariants >&2; }
 
 # camera MODE: prints a spec of 5 ms in each 50 ms; 2 ms in mode low; 10 ms and three units in mode hd.
 camera() {

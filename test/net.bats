@@ -12,7 +12,7 @@ prepare() {
 rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$@"; }
 pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json"; }
 uses() { [ "$(pool "$1")" = "$2" ]; }
-books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+books() { invariants >&2; }
 
 # stream BYTES [MORE]: prints a claim of this many bytes each 20 ms.
 stream() { printf '{"network": {"bytes": %s, "period": "20ms"%s}}' "$1" "${2:-}"; }

@@ -44,7 +44,7 @@ gives_back() {
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$SLEEPER" other
 }
-agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+agree() { invariants; }
 warned() { eventually grep -q "$1" "$EVENTS"; }
 
 @test "the journal is in memory, and is there after a crash" {

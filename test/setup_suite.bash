@@ -14,6 +14,8 @@ setup_suite() {
         fi
     fi
     [ -p "$RTF_STAGE/nothing" ] || mkfifo "$RTF_STAGE/nothing" # helper.bash reads this to wait a while
+    mkdir -p "$RTF_STAGE/gojq"
+    ln -sf "$(command -v gojq)" "$RTF_STAGE/gojq/jq" # for `invariants` in helper.bash
     export RTF_STAGE RTF_STAGE_IS_OURS
     export RTF_BIN=$RTF_STAGE/usr/bin RTF_LIBEXEC=$RTF_STAGE/usr/libexec/rtf
 }

@@ -13,7 +13,7 @@ prepare() {
 rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$CAROL - max_utilization 20" "$@"; }
 pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json"; }
 uses() { [ "$(pool "$1")" = "$2" ]; }
-books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
+books() { invariants >&2; }
 
 # has UID NAME VALUE: the first claim of the grant has this value. has_runtime: the CPU time of the grant has this value.
 has() { [ "$(jq '.grant.claims[0] | .accepted_bytes // .accepted_count' "$SPECS/$1/$2.verdict")" = "$3" ]; }

@@ -152,18 +152,18 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     sleeper $ALICE
     told '.thread.state == "attached"' "$(spec $ALICE job "{\"network\": {\"bytes\": 1024, \"period\": \"20ms\"}, \"attach\": $SLEEPER}")"
     chrt -p "$SLEEPER" | grep -q SCHED_OTHER
-    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    invariants
     as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" ls | grep -q 'job .*attached'
     # If the spec also asks for CPU time, the same thread gets both. The CPU time cannot be given up while the thread is attached.
     told '.grant.plugin == "EDF" and .thread.state == "attached"' \
         "$(spec $ALICE job '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "network": {"bytes": 1024, "period": "20ms"}}')"
     chrt -p "$SLEEPER" | grep -q SCHED_DEADLINE
     told '.result == "SCHEDULE_FAIL" and .refusal.code == "still-attached" and .grant.plugin == "EDF"' "$(spec $ALICE job "$stream")"
-    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    invariants
     as $ALICE sh -c "rm '$SPECS/$ALICE/job.json'"
     eventually has_classes 0
     [ -d "/proc/$SLEEPER" ]
-    "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    invariants
 }
 
 @test "kill -9 of broker or rtf-net: classes and marks stay, and classes without a reservation go" {

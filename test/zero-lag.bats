@@ -344,7 +344,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     for seed in ${DEBT_SEEDS:-1}; do # `make faults` takes more seeds
         "$RTF_SOURCE/test/zero-lag-storm" $seed "${DEBT_SECONDS:-4}" "$SPOOL" "$BROKER" "$WORK/loops" $ALICE $BOB >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
         echo "# seed $seed: $(<"$WORK/said")" >&3
-        "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+        invariants
     done
 }
 

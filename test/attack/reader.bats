@@ -55,7 +55,7 @@ is_over() {
     eventually agree
     [ "$(field .grant.priority "$(spec $ALICE cam '{"priority": 6, "plugin": "RR"}')")" = 6 ]
 }
-agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+agree() { invariants; }
 
 books() { kill -USR1 "$BROKER"; }
 only_cam_is_left() {

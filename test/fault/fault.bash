@@ -217,7 +217,7 @@ ask() {
 }
 
 agree() {
-    run "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
+    run invariants
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 

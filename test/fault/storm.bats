@@ -86,5 +86,5 @@ ends() {
     eventually nothing_is_left
     eventually agree_now
 }
-agree_now() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+agree_now() { invariants; }
 nothing_is_left() { [ -z "$(find "$SPECS/$ALICE" -name '*.verdict')" ]; }
