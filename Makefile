@@ -215,8 +215,10 @@ $(B)/man/%: man/%.scd
 install-tools: $(TOOLS)
 	install $^ $(DESTDIR)
 
-check: all $(TOOLS) unit $(if $(HAS_SLURM),slurm)
+check: tested unit
 	test/run $(TESTS)
+# Everything that tests run, also the programs of unit tests (test/unit/rules.mk).
+tested: all $(TOOLS) $(if $(HAS_SLURM),slurm)
 
 # faults: the tests in test/fault at every system call instead of some, with 2,000 random kills; takes hours. soak: a million requests.
 faults: all $(TOOLS)

@@ -8,6 +8,8 @@ MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
 	test/unit/run $^
+tested: $(UNITS:%=$(B)/unit/%)
+.PHONY: tested
 $(MUSE_UNITS:%=$(B)/unit/%): $(B)/libexec/muse.a
 $(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
