@@ -92,14 +92,14 @@ guard() { helpers rtf-guard; }
     sleep 2 # the guard lets a thread catch up for a second
     once_of 5 is_held "$HOG"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
-    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
+    compile_once "$RTF_SOURCE/test/experiments/jobs.c"
     once_of 6 is_on_time
 }
 
 # is_on_time: of 1,000 jobs of 50 us, one in each ms, at most 100 are late
 is_on_time() {
     local jobs late
-    become $ALICE "$WORK/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 3000000))" 1000 1000 0:50 3>&- >"$WORK/times" &
+    become $ALICE "$RTF_STAGE/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 3000000))" 1000 1000 0:50 3>&- >"$WORK/times" &
     jobs=$!
     echo "$jobs" >>"$WORK/pids"
     eventually is_jobs "$jobs"
@@ -160,7 +160,7 @@ wakeups() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(guard)/
 # bats test_tags=turn:1
 @test "a thread that keeps to its runtime is never suspended, however others delay it" {
     configure_plugins 'FP fp 1-20 1 enforce=runtime'
-    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
+    compile_once "$RTF_SOURCE/test/experiments/jobs.c"
     broker_start
     rival
     hog $BOB
@@ -170,7 +170,7 @@ wakeups() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(guard)/
 
 keeps_to_its_runtime() {
     local jobs
-    become $ALICE "$WORK/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 1000000))" 10000 100 0:2800 3>&- >"$WORK/times" &
+    become $ALICE "$RTF_STAGE/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 1000000))" 10000 100 0:2800 3>&- >"$WORK/times" &
     jobs=$!
     echo "$jobs" >>"$WORK/pids"
     eventually is_jobs "$jobs"

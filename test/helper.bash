@@ -278,6 +278,15 @@ attach() {
     verdict "$1" "$2"
 }
 
+# compile_once SOURCE...: compiles a C program once for all tests of a file. The program is in $RTF_STAGE, under the name of the source.
+compile_once() {
+    local source name
+    for source; do
+        name=${source##*/}
+        [ -x "$RTF_STAGE/${name%.c}" ] || cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$RTF_STAGE/${name%.c}" "$source"
+    done
+}
+
 # sleeper [UID]: starts a sleeping process of this user. $SLEEPER is its id.
 SLEEPS=${BATS_TEST_TIMEOUT:-300} # s: the time that a test may take
 sleeper() {

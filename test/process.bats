@@ -5,14 +5,14 @@ load helper
 
 prepare() {
     configure_plugins 'FP fp 11-20 1 enforce=process' 'RR rr 1-10 1 enforce=runtime' 'EDF edf - all partition=global threshold=0.4'
-    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/team" "$RTF_SOURCE/test/team.c"
+    compile_once "$RTF_SOURCE/test/team.c"
 }
 
 SPEC='{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms", "budget": "process"}'
 
 # team N [WAY]: starts a process of Alice's with N threads that never sleep (test/team.c), and sets TEAM to its id.
 team() {
-    become $ALICE nice -n 19 "$WORK/team" "$@" >/dev/null 3>&- &
+    become $ALICE nice -n 19 "$RTF_STAGE/team" "$@" >/dev/null 3>&- &
     TEAM=$!
     echo "$TEAM" >>"$WORK/pids"
     eventually is_team "$TEAM"
@@ -109,7 +109,7 @@ becomes_real_time() { is_seen_as 'fifo 15 * cpus=1 *' "$1"; }
 @test "rtf-run --whole runs a command whose threads have one runtime" {
     eventually no_team # the process of the test before
     broker_start
-    become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --whole --plugin FP --priority 15 -T 20ms -P 100ms -- nice -n 19 "$WORK/team" 4 3>&- &
+    become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --whole --plugin FP --priority 15 -T 20ms -P 100ms -- nice -n 19 "$RTF_STAGE/team" 4 3>&- &
     TEAM=$!
     echo "$TEAM" >>"$WORK/pids"
     eventually has_child
@@ -194,8 +194,8 @@ none_is_real_time() { [ -z "$(ps -u $ALICE -o cls= | grep -v TS || true)" ]; }
 # ran: the CPU time of the attach helper, in us. While the helper works, it serves no other user.
 ran() { echo $(($(cut -d ' ' -f 1 "/proc/$(helpers rtf-attach)/schedstat") / 1000)); }
 herd() { # BEFORE AFTER
-    [ -x "$WORK/herd" ] || cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/herd" "$RTF_SOURCE/test/attack/herd.c"
-    become $ALICE "$WORK/herd" "$@" >"$WORK/herd.out" 3>&- &
+    compile_once "$RTF_SOURCE/test/attack/herd.c"
+    become $ALICE "$RTF_STAGE/herd" "$@" >"$WORK/herd.out" 3>&- &
     TEAM=$!
     echo "$TEAM" >>"$WORK/pids"
     eventually said_ready 1
@@ -332,7 +332,7 @@ is_started() { CHILD=$(children "$TEAM") && [ -n "$CHILD" ]; }
 # The guard makes the first thread of the child real-time with reset-on-fork, and the broker has no reservation for it.
 @test "a thread of a process that the process starts has its own SCHED_DEADLINE reservation, also if it is not the first" {
     broker_start
-    printf '#!/bin/sh\nexec "%s" 2 sleep\n' "$WORK/team" >"$WORK/two"
+    printf '#!/bin/sh\nexec "%s" 2 sleep\n' "$RTF_STAGE/team" >"$WORK/two"
     chmod 755 "$WORK/two"
     team 2 child "$WORK/two"
     eventually has_threads 2

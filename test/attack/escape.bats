@@ -4,12 +4,12 @@ load ../helper
 
 prepare() {
     configure_plugins 'FP fp 11-20 1 enforce=process'
-    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/escape" "$RTF_SOURCE/test/attack/escape.c"
+    compile_once "$RTF_SOURCE/test/attack/escape.c"
 }
 
 # escape WAY: starts the process, and attaches it. Its id is in PROCESS.
 escape() {
-    become $ALICE "$WORK/escape" "$1" >/dev/null 3>&- &
+    become $ALICE "$RTF_STAGE/escape" "$1" >/dev/null 3>&- &
     PROCESS=$!
     echo "$PROCESS" >>"$WORK/pids"
     eventually is_program "$PROCESS" escape

@@ -8,12 +8,12 @@ prepare() {
     configure_rules "$ALICE - max_utilization 1"
     ATTACKERS=()
     ulimit -t $((6 * PATIENCE)) # s of CPU time for each process; otherwise no other thread could run if a test fails
-    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/lenders" "$BATS_TEST_DIRNAME/lenders.c"
+    compile_once "$BATS_TEST_DIRNAME/lenders.c"
 }
 
 # lenders WAY...: starts the process (lenders.c). Its id is in LENDERS, the id of the holder of the locks in HOLDER.
 lenders() {
-    become $ALICE "$WORK/lenders" "$@" 3>&- &
+    become $ALICE "$RTF_STAGE/lenders" "$@" 3>&- &
     LENDERS=$!
     echo "$LENDERS" >>"$WORK/pids"
     eventually has_holder
@@ -338,10 +338,10 @@ is_quiet() {
 # The guard has no room for so many boosts. It suspends the lenders, and does not end.
 # bats test_tags=turn:1
 @test "two threads that boost a thousand threads at once, in two chains, lend no more" {
-    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/chains" "$BATS_TEST_DIRNAME/chains.c"
+    compile_once "$BATS_TEST_DIRNAME/chains.c"
     broker_start
     guard=$(helpers rtf-guard)
-    become $ALICE nice -n 19 "$WORK/chains" 600 3>&- &
+    become $ALICE nice -n 19 "$RTF_STAGE/chains" 600 3>&- &
     LENDERS=$!
     echo "$LENDERS" >>"$WORK/pids"
     eventually has_thread ready

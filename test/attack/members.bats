@@ -10,9 +10,7 @@ prepare() {
     ATTACKERS=()
     ulimit -t $((30 * PATIENCE)) # s of CPU time for each process; otherwise no other thread could run if a test fails
     OWN_GROUPS=()
-    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/team" "$RTF_SOURCE/test/team.c"
-    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/into-group" "$BATS_TEST_DIRNAME/into-group.c"
-    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/meddle" "$BATS_TEST_DIRNAME/meddle.c"
+    compile_once "$RTF_SOURCE/test/team.c" "$BATS_TEST_DIRNAME/into-group.c" "$BATS_TEST_DIRNAME/meddle.c"
 }
 
 SPEC='{"plugin": "FP", "priority": 15, "runtime": "10ms", "period": "100ms", "budget": "process"}'
@@ -24,7 +22,7 @@ started() {
     echo "$TEAM" >>"$WORK/pids"
     eventually is_program "$TEAM" "$1"
 }
-team() { started team "$WORK/team" "$@"; eventually has_threads "$1"; } # THREADS [WAY]
+team() { started team "$RTF_STAGE/team" "$@"; eventually has_threads "$1"; } # THREADS [WAY]
 has_threads() { [ "$(ls "/proc/$TEAM/task" | wc -l)" -ge "$1" ]; }
 granted() { told '.result == "OK"' "$(spec $ALICE cam "${SPEC%\}}, \"attach\": $TEAM}")"; }
 released() {
@@ -72,7 +70,7 @@ tidy() {
     mkdir "$OWN/inner"
     chown $ALICE "$OWN/inner" "$OWN/inner/cgroup.procs"
     broker_start
-    started into-group "$WORK/into-group" "$OWN/inner"
+    started into-group "$RTF_STAGE/into-group" "$OWN/inner"
     echo "$TEAM" >"$OWN/cgroup.procs"
     granted
     eventually is_moving
@@ -113,7 +111,7 @@ meddled() {
     broker_start
     team 8
     granted
-    become $ALICE "$WORK/meddle" "$1" "$TEAM" >/dev/null 2>&1 3>&- &
+    become $ALICE "$RTF_STAGE/meddle" "$1" "$TEAM" >/dev/null 2>&1 3>&- &
     meddler=$!
     echo "$meddler" >>"$WORK/pids"
     eventually is_program "$meddler" meddle
