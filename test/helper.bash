@@ -283,7 +283,10 @@ compile_once() {
     local source name
     for source; do
         name=${source##*/}
-        [ -x "$RTF_STAGE/${name%.c}" ] || cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$RTF_STAGE/${name%.c}" "$source"
+        name=${name%.c}
+        [ ! -x "$RTF_STAGE/$name" ] || continue
+        # a file of another lane may compile the same program at the same time
+        cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/$name" "$source" && mv -f "$WORK/$name" "$RTF_STAGE/$name" || return
     done
 }
 

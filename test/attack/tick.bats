@@ -82,9 +82,8 @@ crumbs_go() {
 # real-time. ORDER says when Bob's reservation comes: first or second. True if none of Bob's jobs is late. Jobs are also late if the host stops the
 # machine meanwhile.
 in_time() {
-    local shot late lead=3
-    [ "$2" -lt 100 ] || lead=4 # it takes a second until so many threads have their reservations
-    shot=$(awk -v lead=$((lead * PATIENCE)) '{ printf "%d\n", $1 + lead }' /proc/uptime)
+    local shot late
+    shot=$(awk -v lead=$((5 * PATIENCE)) '{ printf "%d\n", $1 + lead }' /proc/uptime)
     if [ "$1" = first ]; then
         victim_starts "$shot"
         eventually is_policy "$VICTIM" deadline
