@@ -122,9 +122,20 @@ static bool is_own(pid_t tid, int priority)
 /* ns. How often the guard looks at a SCHED_DEADLINE holder for which it has no event. */
 static const int64_t holder_interval = INT64_C(20000000);
 
+/* The guard has no event that reports an overuse of the SCHED_DEADLINE holder, or that the holder has
+ * made itself ordinary. So it looks at the holder again and again. */
+static void watch_holder(pid_t tid, int64_t time)
+{
+    struct boost *boost;
+    begin_boost(tid, NULL, -1, time);
+    if ((boost = boost_of(tid)) == NULL)
+        return;
+    boost->try_at = time + holder_interval;
+    boost->searches = BOOST_SEARCHED;
+}
+
 /* Called when a boost of a SCHED_DEADLINE thread may have ended: the thread may hold a second lock for
- * which another thread waits. If the guard has no event that reports an overuse of the thread, it
- * looks at the thread again and again instead. */
+ * which another thread waits. */
 static void may_end(struct boost *boost, int64_t time)
 {
     const struct guarded *holder = boost == NULL ? NULL : guarded_find(boost->tid);
@@ -153,11 +164,18 @@ static bool ends_wait(struct guarded *caller, const struct guarded *holder)
  * these apart, so the meaning is a guess, which helps to find a lender soon. The CPU time of the
  * holder shows whether a loan goes on (overuse.h). */
 enum deadline_change {
-    CHANGE_NOTHING, /* a FIFO or RR thread waits: it lends nothing to a SCHED_DEADLINE thread */
+    CHANGE_NOTHING, /* a thread waits that is not SCHED_DEADLINE, and so lends nothing to one that is */
     CHANGE_LENT,    /* a thread begins to wait */
     CHANGE_STOPPED, /* the lender of the boost no longer waits */
     CHANGE_GIVEN,   /* the holder has given back a lock, or the guard has suspended a lender */
 };
+
+/* True: the thread lends SCHED_DEADLINE when it waits, because another thread lends it this rank. */
+static bool lends_deadline(pid_t tid)
+{
+    const struct boost *boost = boost_of(tid);
+    return boost != NULL && boost->priority < 0 && !is_own(tid, -1);
+}
 
 static enum deadline_change meaning_of(const struct priority_change *change, struct guarded *holder,
                                        const struct boost *boost)
@@ -165,9 +183,9 @@ static enum deadline_change meaning_of(const struct priority_change *change, str
     struct guarded *caller = guarded_find(change->caller);
     if (change->caller == change->tid || (change->caller == own_tid && resuming == NULL))
         return CHANGE_GIVEN;
-    if (resuming != NULL || caller == NULL)
+    if (resuming != NULL || lends_deadline(change->caller))
         return CHANGE_LENT;
-    if (rank_granted(caller) >= 0)
+    if (caller == NULL || rank_granted(caller) >= 0)
         return CHANGE_NOTHING;
     if (!ends_wait(caller, holder))
         return CHANGE_LENT;
@@ -184,18 +202,24 @@ static void take_deadline_change(const struct priority_change *change, struct gu
         begin_boost(change->tid, lender_by(change->caller, -1), -1, change->time);
     else if (meaning != CHANGE_NOTHING)
         may_end(boost, change->time);
+    else if (boost == NULL && !guarded_is_counted(holder))
+        watch_holder(change->tid, change->time);
 }
 
 /* Called when a SCHED_DEADLINE thread is guarded from now on. It may have held a lock before: then the
- * reports about it were taken as those about an ordinary thread. */
+ * reports about it were taken as those about an ordinary thread. A FIFO thread that waits lends
+ * nothing now, but may lend again, without a report, when the holder makes itself ordinary. */
 static void begin_holder(struct guarded *holder)
 {
     struct boost *boost = boost_of(holder->tid);
     const int64_t now = monotonic_now();
-    if (boost == NULL || boost->priority >= 0 || rank_granted(holder) >= 0)
+    if (boost == NULL || rank_granted(holder) >= 0)
         return;
     guarded_holds(holder, now);
-    may_end(boost, now);
+    if (boost->priority < 0)
+        may_end(boost, now);
+    else
+        watch_holder(holder->tid, now);
 }
 
 static void may_lend(struct guarded *lender, bool on)

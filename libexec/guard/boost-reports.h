@@ -56,8 +56,9 @@ void boosts_disown_lender(const struct guarded *lender);
 /* True: the thread is SCHED_DEADLINE now, by itself. */
 bool thread_is_deadline(pid_t tid);
 
-/* The SCHED_DEADLINE thread has used two runtimes since the last call: if it has used more than it was
- * granted, the search for a lender begins. */
+/* The event of a SCHED_DEADLINE thread has fired. If the thread has used more than it was granted, the
+ * search for a lender begins. If the thread has made itself ordinary, the guard looks whether a rank
+ * is lent to it. */
 void boost_reports_overuse(struct guarded *holder, int64_t now);
 
 /* boost_watch: the guard is about to suspend possible lenders of the boost of this thread.

@@ -109,6 +109,17 @@ enum guarded_run guarded_run(struct guarded *guarded)
     return cpu_time_of(guarded) > count ? GUARDED_RUNS : GUARDED_RUNS_NOT;
 }
 
+/* A throttled thread has no remaining runtime. If the thread woke after its deadline, the kernel has
+ * taken the rest (dl_check_constrained_dl). */
+bool guarded_is_throttled(const struct guarded *guarded)
+{
+    long long remaining, deadline;
+    if (!is_deadline(guarded))
+        return false;
+    demote_read_budget(guarded->tid, &remaining, &deadline);
+    return remaining <= 0 && deadline != 0;
+}
+
 /* ---- SCHED_DEADLINE threads that hold locks ---- */
 
 static bool some_ask;         /* a thread has asks_for_event */
@@ -130,7 +141,8 @@ void guarded_waited_for(struct guarded *guarded)
 void guarded_holds(struct guarded *guarded, int64_t now)
 {
     guarded_waited_for(guarded);
-    if (guarded->holds || !is_deadline(guarded) || guarded->state != GUARDED_IN_FORCE)
+    if (guarded->holds || !is_deadline(guarded) || guarded->state == GUARDED_LOST ||
+        guarded->state == GUARDED_ENDING)
         return;
     const int64_t ran = guarded_ran(guarded);
     if (ran < 0)

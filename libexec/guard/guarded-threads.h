@@ -134,6 +134,12 @@ void guarded_listen(const struct guarded_events *events);
 enum guarded_run { GUARDED_RUN_UNKNOWN, GUARDED_RUNS, GUARDED_RUNS_NOT };
 enum guarded_run guarded_run(struct guarded *guarded);
 
+/* True: the kernel has throttled the SCHED_DEADLINE thread until its next period, because the thread
+ * has used up its runtime, or has woken after its deadline. The thread may be awake, but does not run
+ * until then. So it waits for a lock as before, and lends, even if a signal or a timeout has woken
+ * it. */
+bool guarded_is_throttled(const struct guarded *guarded);
+
 struct guarded *guarded_find(pid_t tid); /* NULL: not guarded */
 struct guarded *guarded_first(void);     /* the others follow by hh.next; NULL: none */
 
@@ -172,8 +178,9 @@ void guarded_used_up(struct guarded *guarded, int64_t now);
 /* Another thread has waited for a lock of this SCHED_DEADLINE thread. From now on the guard counts the
  * CPU time of the thread, because the kernel does not throttle a thread that is lent SCHED_DEADLINE,
  * and does not report each loan (overuse.h). guarded_next_holder: returns a thread for which the
- * broker has to be asked for an event that fires when the thread has used two runtimes; NULL: none.
- * guarded_is_counted: the guard has this event. */
+ * broker has to be asked for an event that fires after each two runtimes of the thread, or after each
+ * 20 ms of its CPU time if two runtimes are longer; NULL: none. guarded_is_counted: the guard has this
+ * event. */
 void guarded_holds(struct guarded *guarded, int64_t now);
 
 /* guarded_end_reclaims ends the reclaiming (attributes.reclaim) of each thread for which

@@ -86,20 +86,81 @@ static int64_t suspension_end(const struct guarded *lender, const struct boost *
     return now + window->period - window->runtime + runtimes * window->period;
 }
 
+static bool have_one_owner(pid_t one, pid_t other)
+{
+    struct identity first, second;
+    return thread_owner_of(one, &first) && thread_owner_of(other, &second) &&
+           first.real_uid == second.real_uid;
+}
+
+/* True: from the second search on, the throttled thread is tried, too, if it belongs to the owner of
+ * the boosted thread. A suspension of a throttled thread lasts for more than a period, because the
+ * thread has no runtime left. So throttled threads of other users are not tried. */
+static bool is_tried_throttled(const struct guarded *guarded, const struct boost *boost)
+{
+    return boost->searches > 0 && !thread_sleeps(guarded->tid) && guarded_is_throttled(guarded) &&
+           have_one_owner(guarded->tid, boost->tid);
+}
+
+/* The search among the members of groups. A user can start hundreds of members, and each takes the
+ * guard as long as another thread. So this search has a pause of its own, which keeps the guard from
+ * no other search. */
+static struct {
+    int64_t took;  /* by the present search, ns */
+    int64_t from;  /* the groups are tried from this time on */
+    bool left_out; /* the present search has left out a group */
+} groups;
+
+enum { PAUSE_PER_SEARCH = 20 };
+
+int64_t lender_search_pause(int64_t began)
+{
+    const int64_t now = monotonic_now(), of_threads = now - began - groups.took;
+    if (groups.took > 0)
+        groups.from = now + groups.took * PAUSE_PER_SEARCH;
+    groups.took = 0;
+    return now + of_threads * PAUSE_PER_SEARCH;
+}
+
+static bool is_left_out(const struct guarded *guarded, int64_t now)
+{
+    const bool left_out = guarded->group != NULL && now < groups.from;
+    groups.left_out |= left_out;
+    return left_out;
+}
+
+static void count_time(const struct guarded *guarded, int64_t began)
+{
+    if (guarded->group != NULL)
+        groups.took += monotonic_now() - began;
+}
+
+/* Returns the end of a suspension. A group that lends stays suspended until about the time when the
+ * guard tries groups again. */
+static int64_t when_tried_again(const struct guarded *guarded, int64_t began, int64_t until)
+{
+    const int64_t now = monotonic_now();
+    const int64_t again = now + 2 * (groups.took + now - began) * PAUSE_PER_SEARCH;
+    return guarded->group != NULL && again > until ? again : until;
+}
+
 /* True: the thread lent the boost, and is suspended now. From the second search on, awake members of
  * a group are tried, too. */
-static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost, int64_t now)
+static bool is_lender(struct guarded *guarded, const struct boost *boost, int64_t now,
+                      int64_t began)
 {
     const pid_t tid = boost->tid;
     const bool lasts = lasts_long(boost, now);
-    const int64_t until = suspension_end(guarded, boost, now); /* reports may end the boost */
+    /* computed first: reports may end the boost */
+    const int64_t until = suspension_end(guarded, boost, now);
+    const bool throttled = is_tried_throttled(guarded, boost);
     boost_watch(tid);
     const bool found = guarded->group != NULL &&
                        process_group_try(guarded->group, boost->priority,
                                          lasts || looks_for_many(boost, now), boost_was_ended, tid);
-    if (!found && !lasts && !lender_search_unnoticed(guarded))
+    if (!found && !lasts && !throttled && !lender_search_unnoticed(guarded))
         return false;
-    guarded_suspend(guarded, until);
+    guarded_suspend(guarded, when_tried_again(guarded, began, until));
     if (boost_was_ended(tid)) {
         note_lender(guarded);
         return true;
@@ -108,11 +169,19 @@ static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost
     return false;
 }
 
-static bool is_candidate(const struct guarded *guarded, pid_t tid, int priority)
+static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost, int64_t now)
+{
+    const int64_t began = monotonic_now();
+    const bool is = is_lender(guarded, boost, now, began);
+    count_time(guarded, began);
+    return is;
+}
+
+static bool is_candidate(const struct guarded *guarded, pid_t tid, int priority, int64_t now)
 {
     return guarded->tid != tid &&
            (guarded->state == GUARDED_IN_FORCE || guarded->state == GUARDED_ENDING) &&
-           rank_may_be_lent(guarded, priority);
+           rank_may_be_lent(guarded, priority) && !is_left_out(guarded, now);
 }
 
 /* search_at: the place in the list of guarded threads where the search goes on, also the search for
@@ -150,6 +219,9 @@ static void search_again(struct boost *boost, int64_t now)
     else {
         boost_to_tail(boost);
         boost->try_at = next_search(boost, now);
+        if (groups.left_out && boost->try_at > groups.from)
+            boost->try_at = groups.from;
+        groups.left_out = false;
         boost->searches++;
         boost->over = 0;
         if (boost->priority >= 0) {
@@ -170,7 +242,7 @@ static struct guarded *try_next(pid_t tid, int priority, int64_t now, bool *all)
     struct guarded *guarded = guarded_first();
     for (; guarded != NULL && tries < LENDER_TRIES_AT_ONCE && boost != NULL;
          guarded = guarded->hh.next) {
-        if (place++ < search_at || !is_candidate(guarded, tid, priority))
+        if (place++ < search_at || !is_candidate(guarded, tid, priority, now))
             continue;
         tries++;
         if (suspend_if_lender(guarded, boost, now)) {
@@ -182,6 +254,16 @@ static struct guarded *try_next(pid_t tid, int priority, int64_t now, bool *all)
     search_at = place > search_at ? place : search_at;
     *all = guarded == NULL;
     return NULL;
+}
+
+static bool raise_again(struct guarded *guarded)
+{
+    const int64_t began = monotonic_now();
+    boost_reports_attribute(guarded);
+    const bool raised = guarded_raise(guarded);
+    boost_reports_attribute(NULL);
+    count_time(guarded, began);
+    return raised;
 }
 
 /* Several threads of one FIFO or RR priority may lend it to one thread. Then no suspension of a
@@ -198,18 +280,21 @@ static struct guarded *find_joint_lenders(const struct boost *boost, int64_t now
     const bool lasts = lasts_long(boost, now);
     struct guarded *guarded, *found = NULL;
     bool is_lower = false;
-    for (guarded = guarded_first(); guarded != NULL && !is_lower; guarded = guarded->hh.next)
+    for (guarded = guarded_first(); guarded != NULL && !is_lower; guarded = guarded->hh.next) {
+        const int64_t began = monotonic_now();
         is_lower =
-            is_candidate(guarded, tid, priority) &&
+            is_candidate(guarded, tid, priority, now) &&
             guarded_lower(guarded, priority, lasts || lender_search_unnoticed(guarded), true) &&
             rank_in_force(tid) > priority;
+        count_time(guarded, began);
+    }
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
-        boost_reports_attribute(guarded);
-        const bool raised = guarded_raise(guarded);
-        boost_reports_attribute(NULL);
+        const int64_t began = monotonic_now(),
+                      until = now + guarded->window.period - guarded->window.runtime;
+        const bool raised = raise_again(guarded);
         if (!raised || !is_lower || rank_in_force(tid) > priority)
             continue;
-        guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
+        guarded_suspend(guarded, when_tried_again(guarded, began, until));
         is_lower = rank_in_force(tid) > priority;
         if (!is_lower) {
             /* meanwhile another thread lends its rank */
@@ -228,7 +313,7 @@ static struct guarded *find_joint_lenders(const struct boost *boost, int64_t now
 static bool was_lent_by_last(const struct boost *boost, int64_t now)
 {
     struct guarded *last = guarded_find(last_found);
-    return last != NULL && is_candidate(last, boost->tid, boost->priority) &&
+    return last != NULL && is_candidate(last, boost->tid, boost->priority, now) &&
            suspend_if_lender(last, boost, now);
 }
 

@@ -62,13 +62,15 @@ static bool has_runtime_left(struct guarded *lender, int64_t now)
     return runtime_left(lender) > little;
 }
 
-/* True if the thread may wait for a lock. A thread that waits for a lock sleeps. A thread that is
- * awake may have used up its own runtime and is then suspended for that, so it is not suspended for
- * lending. But with PREEMPT_RT a waiting thread spins in the kernel (rtmutex_spin_on_owner) while
- * the holder runs, and counts as awake; so awake threads may wait, too. */
+/* True if the thread may wait for a lock. A thread that waits for a lock sleeps, or is throttled
+ * (guarded_is_throttled). A thread that is awake may have used up its own runtime and is then
+ * suspended for that, so it is not suspended for lending. But with PREEMPT_RT a waiting thread spins
+ * in the kernel (rtmutex_spin_on_owner) while the holder runs, and counts as awake; so awake threads
+ * may wait, too. */
 static bool may_wait(const struct guarded *guarded)
 {
-    return inheritance_events_may_fail() || guarded->group != NULL || thread_sleeps(guarded->tid);
+    return inheritance_events_may_fail() || guarded->group != NULL || thread_sleeps(guarded->tid) ||
+           guarded_is_throttled(guarded);
 }
 
 static bool still_lends(const struct guarded *lender)
@@ -79,10 +81,7 @@ static bool still_lends(const struct guarded *lender)
     return boost != NULL;
 }
 
-/* The next search. A hostile user decides how often a boost has an unknown lender, so the guard pauses
- * after a search for 20 times as long as the search took. */
-enum { PAUSE_PER_SEARCH = 20 };
-static int64_t next_try;
+static int64_t next_try; /* the next search */
 
 static void suspend_lender(struct guarded *lender, int64_t now)
 {
@@ -159,7 +158,7 @@ struct guarded *lending_suspend_due(int64_t now)
         lender = lender_search(boost, now);
     else
         return NULL;
-    next_try = monotonic_now() + (monotonic_now() - now) * PAUSE_PER_SEARCH;
+    next_try = lender_search_pause(now);
     return lender;
 }
 

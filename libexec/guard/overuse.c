@@ -29,7 +29,8 @@ void overuse_count(struct overuse *overuse, int64_t now, int64_t ran, int64_t ru
 
 void overuse_skip(struct overuse *overuse, int64_t ran)
 {
-    overuse->ran = ran;
+    if (ran >= 0)
+        overuse->ran = ran;
 }
 
 void overuse_pay(struct overuse *overuse, int64_t time)

@@ -25,7 +25,8 @@ void overuse_begin(struct overuse *overuse, int64_t now, int64_t ran);
 void overuse_count(struct overuse *overuse, int64_t now, int64_t ran, int64_t runtime,
                    int64_t period);
 
-/* The thread was ordinary until now: the CPU time that it had meanwhile does not count. */
+/* The thread was ordinary until now: the CPU time that it had meanwhile does not count. ran -1:
+ * unknown. */
 void overuse_skip(struct overuse *overuse, int64_t ran);
 
 /* A known lender has paid for this time. */

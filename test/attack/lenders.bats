@@ -186,6 +186,32 @@ holder_is_released() {
     holder_had_at_most 400
 }
 
+# The kernel throttles such a thread when the timeout wakes it, because its deadline has passed. A suspension of sleeping threads ends no boost.
+@test "SCHED_DEADLINE threads that a timeout has woken, but that are throttled, lend no more" {
+    broker_start
+    company 0 1
+    lenders throttled
+    waiters_have '{"plugin": "EDF", "runtime": "2ms", "deadline": "20ms", "period": "100ms"}'
+    holder_had_at_most 400
+}
+
+@test "the same if the holder is a process of another user" {
+    become() { exec "${@:2}"; } # the process then becomes one of Alice, and its child one of Bob
+    broker_start
+    company 0 1
+    lenders throttled "user=$ALICE" "holder=$BOB"
+    waiters_have '{"plugin": "EDF", "runtime": "2ms", "deadline": "20ms", "period": "100ms"}'
+    holder_had_at_most 400
+}
+
+@test "the same if these threads were moved to the lock" {
+    broker_start
+    company 0 1
+    lenders throttled moved
+    waiters_have '{"plugin": "EDF", "runtime": "2ms", "deadline": "20ms", "period": "100ms"}'
+    holder_had_at_most 400
+}
+
 # The kernel does not throttle a thread that is lent SCHED_DEADLINE.
 # bats test_tags=turn:0
 @test "a SCHED_DEADLINE holder has its own runtime and the lent ones" {
@@ -310,6 +336,63 @@ is_quiet() {
     broker_stop TERM # its guard is a SCHED_DEADLINE thread, too
     is_counted "$SLEEPER"
 }
+
+# When the holder makes itself ordinary, it has the rank of the threads that wait, and the kernel reports nothing.
+@test "a thread that becomes SCHED_DEADLINE while a FIFO thread waits for it, and makes itself ordinary when that runtime is over, has only the lent runtime" {
+    broker_start
+    company 0 1
+    lenders ordinary
+    reserved one '{"plugin": "FP", "priority": 15, "runtime": "300ms", "period": "1s"}' "$(thread waiter-0)"
+    reserved holder "$EDF" "$HOLDER"
+    sleep 0.6 # the runtime is over by then
+    kill -USR1 "$HOLDER"
+    holder_had_at_most 1200
+}
+
+@test "a SCHED_DEADLINE holder with a long runtime that makes itself ordinary has only the lent runtimes" {
+    waited_for '{"plugin": "EDF", "runtime": "400ms", "period": "500ms"}' ordinary
+    kill -USR1 "$HOLDER"
+    holder_had_at_most 400
+}
+
+@test "a SCHED_DEADLINE holder that gives back a lock each ms has its own runtime and the lent ones, also among many possible lenders" {
+    broker_start
+    company 0 1
+    for ((i = 0; i < 40; i++)); do
+        sleeper $ALICE
+        reserved "sleeper-$i" '{"plugin": "EDF", "runtime": "100us", "period": "100ms"}' "$SLEEPER"
+    done
+    lenders real rests again often
+    waiters_have "$SOON"
+    reserved holder "$EDF" "$HOLDER"
+    holder_had_at_most 400
+}
+
+# The kernel's report of such a wait is the same as the report of a loan.
+@test "a thread that is not real-time and waits for a SCHED_DEADLINE holder causes no search among other threads" {
+    broker_start
+    lenders real idle strange watches
+    waiters_have "$EDF"
+    reserved holder "$EDF" "$HOLDER"
+    eventually has_thread real
+    eventually has_consumed "$HOLDER" $(($(consumed "$HOLDER") + 20)) # ten periods
+    has_thread real
+}
+
+# The guard needs long to search such a process for the lender.
+@test "threads that are moved to a lock lend no more beside a process of 480 sleeping threads with one runtime" {
+    configure_plugins 'FP fp 11-20 1 enforce=process'
+    broker_start
+    company 0 1
+    lenders crowd idle
+    eventually has_crowd
+    reserved team "$TEAM" "$LENDERS"
+    lenders moved gives=1500
+    waiters_have "$FIFO"
+    holder_had_at_most 400
+}
+TEAM='{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "100ms", "budget": "process"}'
+has_crowd() { [ "$(ls "/proc/$LENDERS/task" | wc -l)" -gt 480 ]; }
 
 # The waiters are members of the process, the holder is not.
 # bats test_tags=turn:2

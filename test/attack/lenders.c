@@ -15,13 +15,25 @@
  *     takes      with gives-one: the holder gives the other lock back, too. Then the holder waits
  *                for the first lock, and the waiters sleep
  *     again      the holder gives this lock back after each 5 ms, and takes it again
+ *     often      with again: after each 1 ms
  *     low        each waiter lowers its priority by one before it waits
  *     lowered    the mover lowers the priority of the waiters by one while they wait
  *     times-out  a timeout wakes each waiting thread after 1 ms. The holder has the only CPU of the
  *                waiting threads, so these cannot run, and wait for the lock as before
+ *     throttled  each waiter sleeps until 0.5 ms before its deadline, which is 20 ms after the
+ *                beginning of its period. Then it waits, and a timeout wakes it after its deadline.
+ *                The kernel throttles the woken thread until its next period, so it waits for the
+ *                lock as before, and is awake
+ *     idle       the waiters wait for no lock
+ *     crowd      the process has 480 further threads, which sleep
+ *     strange    the mover waits for a lock, and a timeout ends this wait after 1 ms, again and again
+ *     watches    the first thread has the name real when both waiters are SCHED_DEADLINE, and the name
+ *                seen when it then sees one that is not
  *     gives-up   a timeout ends each wait after 1 ms, and the waiter then sleeps with the name
  *                gave-up-0 or gave-up-1
  *     real       the holder sleeps until it is real-time before it takes the locks
+ *     holder=N   the holder is a process of the user N, and
+ *     user=N     the other threads belong to the user N. Root has started the process
  *     rests      the holder sleeps for 10 ms when it has the locks. A thread that waits for a
  *                thread that runs spins in the kernel, and its own runtime is used up
  *     ordinary   the holder then makes itself ordinary after SIGUSR1 */
@@ -57,12 +69,20 @@ static bool is_way(const char *way)
     return false;
 }
 
-static long between_gifts(void)
+static long number_of(const char *way)
 {
     for (char **one = ways; *one != NULL; one++)
-        if (strncmp(*one, "gives=", 6) == 0)
-            return atol(*one + 6);
+        if (strncmp(*one, way, strlen(way)) == 0)
+            return atol(*one + strlen(way));
     return 0;
+}
+
+/* A process that root has started becomes one of this user. */
+static void become(long user)
+{
+    const uid_t uid = (uid_t)user;
+    if (uid != 0 && setresuid(uid, uid, uid) != 0)
+        exit(71);
 }
 
 static long futex(int *word, int operation, int value, long other, int *second, int third)
@@ -112,6 +132,39 @@ static void lower(pid_t tid)
     }
 }
 
+static long wait_at_door(int own)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return futex(&shared->door[own], FUTEX_WAIT_REQUEUE_PI, 0,
+                 is_way("throttled") ? (long)&until : 0, &shared->lock[own], 0);
+}
+
+static long long milliseconds(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
+}
+
+/* Called at the beginning of a period, and returns at the beginning of the next one. If the kernel has
+ * not throttled the thread during the wait, the thread sleeps until after its deadline: then the
+ * kernel throttles it when it wakes. */
+static void wait_throttled(int own)
+{
+    (void)usleep(19500);
+    const long long began = milliseconds();
+    if (is_way("moved"))
+        (void)wait_at_door(own);
+    else
+        take_within_a_ms(&shared->lock[own]);
+    if (milliseconds() - began < 10)
+        (void)usleep(30000);
+}
+
 static void give_up(int own)
 {
     char name[] = "gave-up-0";
@@ -134,14 +187,18 @@ static void *wait_for_lock(void *number)
         (void)usleep(1000);
     if (is_way("gives-up"))
         give_up(own);
+    while (is_way("idle"))
+        (void)pause();
     for (;;) {
         if (is_way("low"))
             lower(0);
-        if (is_way("times-out"))
+        if (is_way("throttled"))
+            wait_throttled(own);
+        else if (is_way("times-out"))
             take_within_a_ms(&shared->lock[own]);
         else if (!is_way("moved"))
             take(&shared->lock[own]);
-        else if (futex(&shared->door[own], FUTEX_WAIT_REQUEUE_PI, 0, 0, &shared->lock[own], 0) != 0)
+        else if (wait_at_door(own) != 0)
             continue;
         while (is_way("gives-one"))
             (void)pause();
@@ -165,6 +222,8 @@ static void *move(void *unused)
             (void)futex(&shared->door[i], FUTEX_CMP_REQUEUE_PI, 1, 1, &shared->lock[i], 0);
         if (is_way("lowered") && turns == 1000)
             lower_waiters();
+        if (is_way("strange") && shared->taken)
+            take_within_a_ms(&shared->lock[0]);
         (void)usleep(is_way("moved") ? 100 : 1000);
     }
     return unused;
@@ -200,7 +259,7 @@ static void give_and_sleep(int *lock)
 
 static void hold(void)
 {
-    const long gives = between_gifts();
+    const long gives = number_of("gives=");
     int turns = 0;
     const struct sched_param none = {0};
     cpu_set_t last;
@@ -231,7 +290,7 @@ static void hold(void)
             (void)usleep(20000); /* a thread of a higher rank takes a lock before a woken waiter */
             take(&shared->lock[0]);
         }
-        if (is_way("again") && ++turns % 5 == 0) {
+        if (is_way("again") && (++turns % 5 == 0 || is_way("often"))) {
             give(&shared->lock[0]);
             take(&shared->lock[0]);
         }
@@ -242,6 +301,38 @@ static void hold(void)
             take(&shared->lock[i]);
         }
     }
+}
+
+static void *sleep_for_ever(void *unused)
+{
+    for (;;)
+        (void)pause();
+    return unused;
+}
+
+static void start_crowd(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 480; i++)
+        (void)pthread_create(&thread, NULL, sleep_for_ever, NULL);
+}
+
+static bool are_deadline(void)
+{
+    for (int i = 0; i < LOCKS; i++)
+        if ((sched_getscheduler(waiters[i]) & ~SCHED_RESET_ON_FORK) != SCHED_DEADLINE)
+            return false;
+    return true;
+}
+
+static void watch(void)
+{
+    while (!are_deadline())
+        (void)usleep(1000);
+    (void)prctl(PR_SET_NAME, "real");
+    while (are_deadline())
+        ;
+    (void)prctl(PR_SET_NAME, "seen");
 }
 
 int main(int argc, char **argv)
@@ -255,13 +346,20 @@ int main(int argc, char **argv)
     if (shared == MAP_FAILED)
         return 71;
     (void)sigaction(SIGUSR1, &action, NULL);
-    if (fork() == 0)
+    if (fork() == 0) {
+        become(number_of("holder="));
         hold();
+    }
+    become(number_of("user="));
     for (int i = 0; i < LOCKS; i++) {
         numbers[i] = i;
         (void)pthread_create(&thread, NULL, wait_for_lock, &numbers[i]);
     }
     (void)pthread_create(&thread, NULL, move, NULL);
+    if (is_way("crowd"))
+        start_crowd();
+    if (is_way("watches"))
+        watch();
     for (;;)
         (void)pause();
 }

@@ -212,11 +212,13 @@ uint64_t attach_budget(struct attachment *attachment, const struct grant *grant)
 
 uint64_t attach_count(const struct attachment *attachment, const struct grant *grant)
 {
-    static const uint64_t least =
-        1000; /* us: with less, the guard itself would use much CPU time */
-    const uint64_t both = 2 * cpu_in_mode(grant).runtime;
+    /* us. With less, the guard itself would use much CPU time. With more, the guard would learn late
+     * that the thread has made itself ordinary, and runs with the rank of a waiting FIFO thread. */
+    static const uint64_t least = 1000, most = 20000;
+    uint64_t each = 2 * cpu_in_mode(grant).runtime;
+    each = each < least ? least : each > most ? most : each;
     struct message *message = about("budget", attachment);
-    paragraph_add_number(helper_text(message), "budget", both > least ? both : least);
+    paragraph_add_number(helper_text(message), "budget", each);
     return finish(message, attachment->pidfd);
 }
 

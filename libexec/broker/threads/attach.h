@@ -34,7 +34,8 @@ uint64_t attach_watch(const struct attachment *attachment);
 /* Asks for a new perf event that reports when the runtime is used up, because the perf event that
  * came with the answer to apply, adjust or apply_again was lost. */
 uint64_t attach_budget(struct attachment *attachment, const struct grant *grant);
-/* Asks for an event that reports each two runtimes of a SCHED_DEADLINE thread. */
+/* Asks for an event that reports each two runtimes of a SCHED_DEADLINE thread, or each 20 ms of its
+ * CPU time if two runtimes are longer. */
 uint64_t attach_count(const struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
 

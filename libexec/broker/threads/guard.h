@@ -54,8 +54,9 @@ bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
 
 /* The guard guards the thread from here on. The function takes over `event`, the perf event that
  * reports when the runtime is used up (libexec/attach/task-events.h). event == -1: the thread is
- * SCHED_DEADLINE and holds no lock for which another waits, and the guard only watches whether the thread lends its rank. again: an earlier
- * guard guarded the thread, which may still be suspended. */
+ * SCHED_DEADLINE, and no other thread has waited for a lock of it. Then the guard only watches whether
+ * the thread lends its rank. again: an earlier guard guarded the thread, which may still be
+ * suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
 /* Has the guard look whether the thread, which the attach helper has just made ordinary, is lent a
