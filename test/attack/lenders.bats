@@ -195,6 +195,7 @@ holder_is_released() {
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:0
 @test "the same if the holder is a process of another user" {
     become() { exec "${@:2}"; } # the process then becomes one of Alice, and its child one of Bob
     broker_start
@@ -204,6 +205,7 @@ holder_is_released() {
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:2
 @test "the same if these threads were moved to the lock" {
     broker_start
     company 0 1
@@ -246,6 +248,7 @@ holder_is_released() {
 }
 sleeps_in_pause() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; }
 
+# bats test_tags=turn:0
 @test "the same if the holder gives back the lock again and again" {
     broker_start
     company 0 1
@@ -257,27 +260,36 @@ sleeps_in_pause() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; }
 }
 
 # A thread that reclaims may have more than its runtime without a loan. So its CPU time would not show the loan.
+# bats test_tags=turn:1
 @test "the same if the holder reclaims, whose reclaiming ends when others wait for it" {
     echo "$ALICE EDF reclaim true" >>"$CONFIG/acl.conf"
     broker_start
     company 0 1
     lenders real rests gives-one
-    waiters_have "${SOON%\}}, \"reclaim\": true}"
+    waiters_have "$SOON"
     reserved holder "${EDF%\}}, \"reclaim\": true}" "$HOLDER"
     eventually sleeps_in_pause "$(thread waiter-0)"
     sleeps_in_futex "$(thread waiter-1)"
     holder_had_at_most 400
-    [[ $(kernel "$HOLDER") == deadline*' reset=1' ]]
+    eventually is_seen_plain "$HOLDER"
     grep -q 'another thread has waited for a lock of thread' "$EVENTS"
-    # the lender has been ordinary, and reclaims again
-    eventually grep -q 'waited for a lock, the holder' "$EVENTS"
-    is_seen_as '* reclaim' "$(thread waiter-1)"
     # a change of the spec does not bring the reclaiming back
     reserved holder "${EDF%\}}, \"reclaim\": true, \"comment\": \"again\"}" "$HOLDER"
     eventually is_seen_plain "$HOLDER"
     holder_had_at_most 400
 }
 is_seen_plain() { [[ $(kernel "$1") == deadline*' reset=1' ]]; }
+
+# bats test_tags=turn:2
+@test "a lender that reclaims has been ordinary, and reclaims again" {
+    echo "$ALICE EDF reclaim true" >>"$CONFIG/acl.conf"
+    broker_start
+    lenders rests
+    waiters_have '{"plugin": "EDF", "runtime": "20ms", "period": "100ms", "reclaim": true}'
+    eventually grep -q 'waited for a lock, the holder' "$EVENTS"
+    is_seen_as 'other *' "$(thread waiter-0)"
+    is_seen_as 'deadline * reclaim' "$(thread waiter-0)"
+}
 
 # An event reports what the holder uses. Until the guard has this event, it looks at the holder 50 times a second.
 @test "a SCHED_DEADLINE holder that has given back its locks does not wake the guard" {
@@ -349,12 +361,14 @@ is_quiet() {
     holder_had_at_most 1200
 }
 
+# bats test_tags=turn:2
 @test "a SCHED_DEADLINE holder with a long runtime that makes itself ordinary has only the lent runtimes" {
     waited_for '{"plugin": "EDF", "runtime": "400ms", "period": "500ms"}' ordinary
     kill -USR1 "$HOLDER"
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:1
 @test "a SCHED_DEADLINE holder that gives back a lock each ms has its own runtime and the lent ones, also among many possible lenders" {
     broker_start
     company 0 1
@@ -380,6 +394,7 @@ is_quiet() {
 }
 
 # The guard needs long to search such a process for the lender.
+# bats test_tags=turn:0
 @test "threads that are moved to a lock lend no more beside a process of 480 sleeping threads with one runtime" {
     configure_plugins 'FP fp 11-20 1 enforce=process'
     broker_start

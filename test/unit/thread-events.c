@@ -380,6 +380,28 @@ static void only_a_thread_that_does_not_run_as_granted_is_corrected(void **state
     assert_null(helper_op); /* the request will correct the thread */
 }
 
+/* The guard may have ended the reclaiming of a thread that may reclaim. */
+static void a_thread_with_other_flags_than_granted_is_corrected(void **state)
+{
+    (void)state;
+    struct reservation *reservation = has_thread("cam");
+    thread.now = as_granted(reservation);
+    reservation->grant->spec.reclaim = true;
+    helper_op = NULL;
+    thread_events_check();
+    thread.now.reclaim = true;
+    thread_events_check();
+    assert_null(helper_op);
+    thread.now.overrun_signal = true;
+    thread_events_check();
+    assert_string_equal(helper_op, "apply again");
+    adjusted(HELPER_OK, -1);
+    thread.now.overrun_signal = reservation->grant->spec.reclaim = false;
+    helper_op = NULL;
+    thread_events_check();
+    assert_string_equal(helper_op, "apply again");
+}
+
 static void a_corrected_thread_is_guarded_again(void **state)
 {
     (void)state;
@@ -777,6 +799,7 @@ int main(void)
         with_fakes(without_an_attachment_there_is_nothing_to_look_at),
         with_fakes(a_spec_with_the_lifetime_of_its_thread_ends_with_the_thread),
         with_fakes(only_a_thread_that_does_not_run_as_granted_is_corrected),
+        with_fakes(a_thread_with_other_flags_than_granted_is_corrected),
         with_fakes(a_corrected_thread_is_guarded_again),
         with_fakes(the_owner_is_told_when_the_thread_has_followed),
         with_fakes(a_correction_that_fails_is_left_to_a_request),
