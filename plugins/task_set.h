@@ -49,7 +49,7 @@ struct supply {
 
 #define WHOLE_CPU ((struct supply){ONE_CPU, 0})
 
-/* The delays of the tasks of a CPU that do not come from other tasks. blocking: us, see plugins.conf(5). */
+/* The delays of a CPU's tasks that other tasks do not cause. blocking: us, see plugins.conf(5). */
 struct conditions {
     uint64_t blocking;
     struct supply supply;

@@ -1,4 +1,4 @@
-# The two things that the admission tests assume of the CPUs: they are always there, and always as fast.
+# The assumptions of the admission tests about the CPUs: they are always there, and always as fast.
 # shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # Sets $stolen to the time that a hypervisor has taken since boot, in ms. The kernel counts it in hundredths of a second.
