@@ -52,6 +52,7 @@ prepare() {
 644 usr/libexec/rtf/front/doctor/process.sh
 644 usr/libexec/rtf/front/doctor/program.sh
 644 usr/libexec/rtf/front/doctor/refused.sh
+644 usr/libexec/rtf/front/doctor/supply.sh
 644 usr/libexec/rtf/front/doctor/threads.sh
 644 usr/libexec/rtf/front/doctor/tools.sh
 644 usr/libexec/rtf/front/doctor/user.sh
