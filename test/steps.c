@@ -19,7 +19,7 @@ int main(void)
     uint64_t blocking;
     while (scanf("%7s %" SCNu64, test, &blocking) == 2) {
         struct task_set set = {0};
-        struct timing timing;
+        struct timing timing = {0};
         while (set.count < SET_TASKS &&
                scanf("%*[ ]%" SCNu64 " %" SCNu64 " %" SCNu64, &timing.runtime, &timing.period,
                      &timing.deadline) == 3)
