@@ -242,8 +242,8 @@ RUSTC ?= $(shell command -v rustc)
 check-clients: all $(TOOLS)
 	GO=$(GO) RUSTC=$(RUSTC) test/run test/clients/clients.bats
 
-# All tests, with programs that end at the first wrong memory access or undefined result.
-SANITIZED = B=build/sanitized CFLAGS='-O1 -g' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+# All tests, with programs that end at the first wrong memory access or undefined result. A report names functions and lines, for which -g1 suffices.
+SANITIZED = B=build/sanitized CFLAGS='-O1 -g1' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory $(SANITIZED) check
 unit-sanitized:
