@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cgroup.h"
@@ -62,7 +63,7 @@ static bool set_options(int context)
     return good;
 }
 
-static int mount_own(void)
+static int mount_once(void)
 {
     int root = -1;
     const int context = (int)syscall(SYS_fsopen, "cgroup", FSOPEN_CLOEXEC);
@@ -73,6 +74,21 @@ static int mount_own(void)
     if (context >= 0)
         close(context);
     errno = error;
+    return root;
+}
+
+/* Shortly after the last user of a hierarchy has ended, the kernel still removes the hierarchy. Then
+ * cgroup1_get_tree restarts the system call, and fsconfig(2) refuses the restarted call with EBUSY. So a
+ * broker that starts when another one has just ended tries again. */
+static int mount_own(void)
+{
+    enum { TRIES = 50 };
+    static const struct timespec moment = {.tv_nsec = 10000000};
+    int root = mount_once();
+    for (int i = 1; root < 0 && errno == EBUSY && i < TRIES; i++) {
+        (void)nanosleep(&moment, NULL);
+        root = mount_once();
+    }
     return root;
 }
 

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,6 +27,10 @@ void child_be_silent(bool silent)
 void child_open_hierarchy(void)
 {
     const int root = budget_hierarchy_open();
+    if (root < 0)
+        fprintf(stderr,
+                "rtf-launcher: cannot open a perf_event hierarchy of cgroup version 1: %s\n",
+                strerror(errno));
     /* the copy has a higher number than the descriptors that children use */
     forking.hierarchy = root < 0 ? -1 : fcntl(root, F_DUPFD_CLOEXEC, BUDGET_HIERARCHY + 1);
     if (root >= 0)
