@@ -305,10 +305,11 @@ released() { [ ! -e "$SPECS/$ALICE/$1.verdict" ]; }
 }
 
 @test "the keys on rtf-verdict(5) for more than CPU time are those of a grant, in this order" {
+    echo "$ALICE EDF reclaim true" >>"$CONFIG/acl.conf"
     broker_start
     names=$(awk '/^## A grant with more than CPU time/ { inside = 1; next } /^## / { inside = 0 } inside && /^\|  / { print $2 }' "$RTF_SOURCE/man/rtf-verdict.5.scd" | tr -d '\\\\')
     plain=$(spec $ALICE plain '{"runtime": "1ms", "period": "100ms"}')
-    answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "lock_memory": "1MiB", "cpu_latency": "1ms", "nice": -1}')
+    answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "lock_memory": "1MiB", "cpu_latency": "1ms", "nice": -1, "reclaim": true, "overrun_signal": true}')
     [ "$(grep -v '^clamp$' <<<"$names")" = "$(command jq -r --argjson plain "$plain" '.grant | keys_unsorted - ($plain.grant | keys) | .[]' <<<"$answer")" ]
 }
 
