@@ -649,6 +649,16 @@ static void the_cpu_time_of_a_deadline_thread_that_holds_a_lock_is_counted(void 
     assert_int_equal(guarded.count, before + 1);
     assert_int_equal(guarded.event, 77);
     assert_true(guarded.again);
+    /* without an event, nobody asks again, and the thread is not attached anew */
+    says(GUARD_HOLDS, 4711, 100);
+    const struct helper_event refused = {.id = helper_order.id,
+                                         .answer = HELPER_NO,
+                                         .watch = -1,
+                                         .reason = "no event"};
+    thread_events_adjusted(&refused);
+    assert_int_equal(guarded.count, before + 1);
+    assert_int_equal(reservation->attachment->state, ATTACHMENT_IN_FORCE);
+    assert_null(reservation->queue);
     assert_false(reservation->attachment->has_lent);
 }
 

@@ -185,6 +185,15 @@ static void let_go_meanwhile(const struct adjustment *adjusting,
                     reservation == NULL ? NULL : reservation->name, &ended);
 }
 
+static void tell_unchanged(const struct helper_event *event)
+{
+    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
+        event_broker(
+            "error",
+            "a plugin has moved the reservation, but the thread could not be changed: %.400s",
+            event->reason);
+}
+
 void thread_events_adjusted(const struct helper_event *event)
 {
     struct adjustment *adjusting = adjustments_take(event->id);
@@ -193,6 +202,12 @@ void thread_events_adjusted(const struct helper_event *event)
         (void)execve_answered(event);
         /* this answer has no watch to close: it belongs to an order for extras, or to an order to
          * make a thread ordinary */
+        return;
+    }
+    if (adjusting->count && event->watch < 0) {
+        /* There is no event. The guard then looks at the thread again and again, and asking once more
+         * would not help. */
+        free(adjusting);
         return;
     }
     struct reservation *reservation = reservation_of_task(adjusting->task);
@@ -214,11 +229,7 @@ void thread_events_adjusted(const struct helper_event *event)
         reservation->pending_changes |= THREAD_CHANGED;
         reservation_queue(reservation);
     }
-    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
-        event_broker(
-            "error",
-            "a plugin has moved the reservation, but the thread could not be changed: %.400s",
-            event->reason);
+    tell_unchanged(event);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL &&
         reservation->grant != NULL) {
         /* a request corrects the thread, or tells the owner why the thread cannot be corrected */

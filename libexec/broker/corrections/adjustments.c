@@ -49,14 +49,15 @@ void adjustments_count(struct reservation *reservation)
 {
     if (!request_is_detaching(reservation) && !attachment_is_pending(reservation->attachment) &&
         reservation->grant->plan.policy == POLICY_DEADLINE)
-        adjustments_expect(reservation, attach_count(reservation->attachment, reservation->grant),
-                           NULL);
+        expect(reservation, attach_count(reservation->attachment, reservation->grant))->count =
+            true;
 }
 
 bool is_adjusted(const struct attachment *attachment)
 {
     const struct adjustment *adjusting = adjustments;
-    while (adjusting != NULL && (adjusting->watch || adjusting->tid != attachment->tid))
+    while (adjusting != NULL &&
+           (adjusting->watch || adjusting->count || adjusting->tid != attachment->tid))
         adjusting = adjusting->hh.next;
     return adjusting != NULL;
 }

@@ -12,7 +12,8 @@ struct adjustment {
     pid_t tid, process;
     /* the sentence of the verdict when the helper has obeyed; NULL: no verdict is written */
     const char *told;
-    bool watch;
+    bool watch; /* the order is for a watch */
+    bool count; /* the order is for an event that counts CPU time (adjustments_count) */
     struct attributes former;
     UT_hash_handle hh;
 };
