@@ -96,8 +96,8 @@ static void begin_boost(pid_t tid, struct guarded *lender, int priority, int64_t
 
 /* ---- the kernel's reports ---- */
 
-/* The boosted thread whose lender the guard looks for, and whether the kernel has reported a change
- * of this boost meanwhile. */
+/* The guard looks for the lender of this boosted thread. has_changed: since boost_watch, the kernel has
+ * reported a change of this boost. */
 static struct {
     pid_t tid;
     bool has_changed;

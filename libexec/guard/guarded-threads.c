@@ -741,7 +741,7 @@ void guarded_leave(struct guarded *guarded)
 /* The attach helper makes the FIFO or RR thread ordinary next. If another thread waits for a lock
  * of this thread, the other thread then lends its rank. Here the guard also looks at the members of a
  * group (made_ordinary). After the attach helper the guard looks at the thread alone
- * (lending_look_at). */
+ * (boost_reports_look_at). */
 static void end_ordinary(struct guarded *guarded)
 {
     if (guarded->state == GUARDED_IN_FORCE)

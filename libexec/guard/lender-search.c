@@ -348,8 +348,8 @@ static void watch_on(struct boost *boost, int64_t now)
     boost->searches++;
 }
 
-/* Suspends the possible lenders one after the other: the boost ends with the suspension of its
- * lender. The other threads do not notice their suspension (lender_search_unnoticed). Returns the lender,
+/* Suspends the possible lenders, one after the other. The boost ends when its lender is suspended. The
+ * other threads do not notice their suspension (lender_search_unnoticed). Returns the lender,
  * which stays suspended; NULL: not found yet. */
 struct guarded *lender_search(struct boost *boost, int64_t now)
 {

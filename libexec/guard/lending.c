@@ -180,26 +180,6 @@ int64_t lending_next_due(void)
     return first;
 }
 
-bool lending_wakeup_may_fail(void)
-{
-    return inheritance_events_may_fail();
-}
-
-void lending_look_at(pid_t tid)
-{
-    boost_reports_look_at(tid);
-}
-
-void lending_take_use(struct guarded *holder, int64_t now)
-{
-    boost_reports_overuse(holder, now);
-}
-
-void lending_expect_promotion(int64_t now)
-{
-    unreported_boosts_expect_promotion(now);
-}
-
 bool lending_open(const char *tracepoint, int epoll, uint64_t as)
 {
     lender_search_open();

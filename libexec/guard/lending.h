@@ -42,20 +42,6 @@ bool lending_open(const char *tracepoint, int epoll, uint64_t as);
 /* Called when the epoll descriptor is ready, because a report has come. */
 void lending_read_reports(int64_t now);
 
-/* Looks whether a thread that the guard does not guard, and that has just become ordinary, is lent a
- * rank. */
-void lending_look_at(pid_t tid);
-
-/* True with PREEMPT_RT: a report may come without a wakeup. */
-bool lending_wakeup_may_fail(void);
-
-/* The event of a SCHED_DEADLINE thread has fired (guarded_holds). */
-void lending_take_use(struct guarded *holder, int64_t now);
-
-/* Called when a thread is about to become SCHED_DEADLINE (promotions.h), and may then lend this
- * policy. */
-void lending_expect_promotion(int64_t now);
-
 /* Does what is due at `now`, and returns a lender that has been suspended. The caller reports this
  * lender to the broker, and calls again. NULL: nothing more is due. lending_next_due: when
  * something is due (CLOCK_MONOTONIC, ns). */

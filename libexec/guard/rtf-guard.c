@@ -42,7 +42,10 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "boost-reports.h"
+#include "inheritance-events.h"
 #include "lending.h"
+#include "unreported-boosts.h"
 #include "clock.h"
 #include "confine.h"
 #include "demote.h"
@@ -232,7 +235,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
 static const char *listen_to(int fd)
 {
     promotions_from(fd);
-    return !lending_wakeup_may_fail() || wait_on(fd, FROM_PROMOTIONS)
+    return !inheritance_events_may_fail() || wait_on(fd, FROM_PROMOTIONS)
                ? NULL
                : "the guard cannot wait for the pipe";
 }
@@ -264,7 +267,7 @@ static void look_at(const struct paragraph *request)
     pid_t tid;
     uint64_t started_by;
     if (named_thread(request, &tid, &started_by) && thread_is(tid, started_by))
-        lending_look_at(tid);
+        boost_reports_look_at(tid);
 }
 
 static void leave_all(void)
@@ -368,7 +371,7 @@ static void take_budget_event(const struct epoll_event *ready, int64_t now)
         return;
     }
     if (guarded->granted.policy == POLICY_DEADLINE) {
-        lending_take_use(guarded, now);
+        boost_reports_overuse(guarded, now);
         return;
     }
     guarded_used_up(guarded, now);
@@ -402,7 +405,7 @@ static bool turn(void)
     const int64_t now = monotonic_now();
     for (int i = 0; i < count; i++) {
         if (ready[i].data.u64 == (uint64_t)FROM_PROMOTIONS)
-            lending_expect_promotion(now);
+            unreported_boosts_expect_promotion(now);
         else if (ready[i].data.u64 == (uint64_t)FROM_INHERITANCE)
             lending_read_reports(now);
         else if ((int64_t)ready[i].data.u64 <= FROM_LOOPS)

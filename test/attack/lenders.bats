@@ -196,7 +196,7 @@ holder_is_released() {
 }
 
 # bats test_tags=turn:0
-@test "the same if the holder is a process of another user" {
+@test "throttled threads lend no more if the holder is a process of another user" {
     become() { exec "${@:2}"; } # the process then becomes one of Alice, and its child one of Bob
     broker_start
     company 0 1
@@ -206,7 +206,7 @@ holder_is_released() {
 }
 
 # bats test_tags=turn:2
-@test "the same if these threads were moved to the lock" {
+@test "throttled threads lend no more if these threads were moved to the lock" {
     broker_start
     company 0 1
     lenders throttled moved
@@ -249,7 +249,7 @@ holder_is_released() {
 sleeps_in_pause() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; }
 
 # bats test_tags=turn:0
-@test "the same if the holder gives back the lock again and again" {
+@test "a SCHED_DEADLINE holder that gives back the lock again and again has its own runtime and the lent ones" {
     broker_start
     company 0 1
     lenders real rests again
@@ -261,7 +261,7 @@ sleeps_in_pause() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; }
 
 # A thread that reclaims may have more than its runtime without a loan. So its CPU time would not show the loan.
 # bats test_tags=turn:1
-@test "the same if the holder reclaims, whose reclaiming ends when others wait for it" {
+@test "if the holder reclaims, its reclaiming ends when other threads wait for it, and it has its own runtime and the lent ones" {
     echo "$ALICE EDF reclaim true" >>"$CONFIG/acl.conf"
     broker_start
     company 0 1
@@ -356,7 +356,7 @@ is_quiet() {
     lenders ordinary
     reserved one '{"plugin": "FP", "priority": 15, "runtime": "300ms", "period": "1s"}' "$(thread waiter-0)"
     reserved holder "$EDF" "$HOLDER"
-    sleep 0.6 # the runtime is over by then
+    sleep 0.6 # the attack: the holder works for twice the lent runtime before it makes itself ordinary
     kill -USR1 "$HOLDER"
     holder_had_at_most 1200
 }

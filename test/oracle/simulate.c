@@ -39,7 +39,7 @@ struct job {
 
 struct run {
     int count;
-    struct job job[TASKS_MAX + 1]; /* one for a thread that blocks the others */
+    struct job job[TASKS_MAX + 1]; /* the last one: a thread of lower rank that blocks the tasks */
     struct supply supply;          /* the rate is 1 here, see scaled */
 };
 
